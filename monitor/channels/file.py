@@ -45,7 +45,7 @@ from monitor.private_files import FILE, create_file, make_folder
 from monitor.setting_types import FilePath, Mode
 from monitor.text import clean
 
-_FACTS = re.compile(rb"<!-- paper-monitor (\{.*\}) -->\s*\Z")
+_FACTS = re.compile(rb"<!-- paper-monitor (\{.*\}) -->")
 _FACTS_AT_MOST = 4096
 _NAME_LIMIT = 80
 
@@ -243,7 +243,8 @@ def _pages(folder: Path) -> Iterator[PageLink]:
     for path in folder.glob("*/*.html"):
         with suppress(OSError, msgspec.DecodeError), path.open("rb") as file:
             file.seek(max(path.stat().st_size - _FACTS_AT_MOST, 0))
-            if facts := _FACTS.search(file.read()):
+            last_line = file.read().rstrip().rpartition(b"\n")[2]
+            if facts := _FACTS.fullmatch(last_line):
                 href = quote(path.relative_to(folder).as_posix())
                 yield structs.replace(msgspec.json.decode(facts[1], type=PageLink), href=href)
 

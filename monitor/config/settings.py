@@ -62,7 +62,7 @@ from monitor.sources.base import SourceOptions
 
 EVERY_TOPIC = "*"
 DEFAULT_STORE = "sqlite:///data/monitor.db"
-_SHORT_ZONE = re.compile(r"[A-Z]{2,5}|.*\d.*")
+_SHORT_ZONE = re.compile(r"[A-Z]{2,5}|[^\d\n]*\d.*")
 
 
 def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:

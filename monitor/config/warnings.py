@@ -24,7 +24,7 @@ _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
-_URL_WITH_PASSWORD = re.compile(r"[a-z][\w+.-]*://[^/@\s]*:[^/@\s]+@")
+_URL_WITH_PASSWORD = re.compile(r"[a-z][\w+.-]*://[^/@\s:]*:[^/@\s]+@")
 
 
 def doubt(settings: Settings, written: Written) -> None:

@@ -264,7 +264,7 @@ _ATTRIBUTES = word_set(
     "columnalign lspace rspace width height depth minsize maxsize movablelimits"
 )
 _NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
-_TAGS = re.compile(r"(<[^>]*>)")
+_TAGS = re.compile(r"(<[^>]*(?:>|\Z))")
 
 
 def put_formulas(text: str, formulas: Iterable[Formula]) -> Markup:

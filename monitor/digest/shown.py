@@ -80,15 +80,15 @@ _TAG = re.compile(
 _MATHS = re.compile(
     r"\$\$(?P<display>(?:\\.|[^$\\])+)\$\$"
     r"|\$(?P<inline>(?:\\.|[^$\\])+)\$"
-    r"|\\\((?P<round>.{1,500}?)\\\)"
-    r"|\\\[(?P<square>.{1,500}?)\\\]",
+    r"|\\\((?P<round>(?:(?!\\[()]).){1,500}+)\\\)"
+    r"|\\\[(?P<square>(?:(?!\\[\[\]]).){1,500}+)\\\]",
     re.DOTALL,
 )
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}^_~]|[^\\{}^_~]+|\\", re.DOTALL)
 _LATEX = re.compile(r"[\\^_{}=<>]")
-_WORDS = re.compile(r"[A-Za-z]{3,}\s|\s[A-Za-z]{3,}")
+_WORDS = re.compile(r"[A-Za-z]{3}\s|\s[A-Za-z]{3}")
 _ONE_THING = re.compile(r"√?[\w.∞]+")
-_OPERATOR = re.compile(r"[ ]*([=<>≤≥≈≠≡∼→←↦⇒∈∉⊂⊆∪∩≪≫∝×·±∓∘])[ ]*")
+_OPERATOR = re.compile(r"(?:(?<! ) ++)?([=<>≤≥≈≠≡∼→←↦⇒∈∉⊂⊆∪∩≪≫∝×·±∓∘]) *")
 _MAX_DEPTH = 40
 
 

@@ -16,8 +16,8 @@ PERMITTED_BY = "allow_private: true permits the host and port in the source's ur
 MASK = "********"
 # Parameters, without case and punctuation, whose values are secret: api_key, X-Amz-Signature.
 _SECRET_NAME = re.compile(
-    r".*(?:token|secret|passw(?:or)?d|pwd|passphrase|credentials?|signature|jwt).*|.*keys?(?:id)?"
-    r"|.*auth|pass|sig|sid|session|code"
+    r"token|secret|passw(?:or)?d|pwd|passphrase|credential|signature|jwt|keys?(?:id)?$|auth$"
+    r"|^(?:pass|sig|sid|session|code)$"
 )
 _REFERENCE = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
 
@@ -52,7 +52,7 @@ def _mask_parameter(written: str) -> str:
     if not value or _REFERENCE.fullmatch(value):
         return written
     address = unquote_plus(value)
-    is_secret = _SECRET_NAME.fullmatch(plain) or mask_url(address) != address
+    is_secret = _SECRET_NAME.search(plain) or mask_url(address) != address
     return f"{name}{equals}{MASK}" if is_secret else written
 
 

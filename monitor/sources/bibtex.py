@@ -46,11 +46,11 @@ _AASTEX = {
     "prc": "Physical Review C", "prd": "Physical Review D", "pre": "Physical Review E",
     "prl": "Physical Review Letters", "solphys": "Solar Physics", "ssr": "Space Science Reviews",
 }  # fmt: skip
-_MACRO = re.compile(r"\s*\{?\\([a-z]+)\s*(?:\{\})?\}?\s*")
+_MACRO = re.compile(r"\s*+\{?\\([a-z]++)\s*+(?:\{\})?\}?\s*")
 _NO_PAPER = ("comment", "preamble", "xdata", "set", "control", "ieeetranbstctl")
 _INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
 _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
-_PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
+_PARTS = re.compile(r"\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
 _BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
@@ -143,7 +143,7 @@ def _names(line: str) -> tuple[str, ...]:
 
 def _name(written: str) -> str:
     """Return `von Last, Jr, First` as `First von Last Jr`; a name in braces has no parts."""
-    if _PARTS.match(written):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
+    if _PARTS.match(written.lstrip()):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
         parts = {part: value.strip(' "{}') for part, value in _PARTS.findall(written)}
         order = ("given", "prefix", "family", "suffix")
         written = " ".join(parts[part] for part in order if part in parts)
@@ -241,8 +241,11 @@ def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
 # ── entries of a file ───────────────────────────────────────────────────────────────
 
 _BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
+# A line of many "@{" is looked at once from each: to its end, before the end of a key is sought.
 _HEAD = re.compile(
-    r"@(\w*)[ \t]*[{(](?:([^,=\n]{0,400}?)(?:,|(?=[})]?[ \t]{0,9}$)))?", re.MULTILINE
+    r"@(\w*)[ \t]*[{(]"
+    r"(?:(?=[^,=\n]{0,410}+(?:,|$))([^,=\n]{0,400}?)(?:,|(?=[})]?[ \t]{0,9}$)))?",
+    re.MULTILINE,
 )
 _GAP = r"(?:[\s,]|%.*\n)*+"
 _NAME = re.compile(_GAP + r"([^\s=,{}()\"#%]++)\s*+=\s*+")

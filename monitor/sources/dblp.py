@@ -42,7 +42,7 @@ _ROOTS = ("result", "dblp", "dblpperson", "bht", "hits", "hit", *TYPES)
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)|\x1f\x8b", re.IGNORECASE)
 _INFORMAL = "Informal and Other Publications"
 _FULL_STOP = re.compile(r"(?<=[^.\s])\s*\.$")  # which dblp adds to every title
-_HOMONYM = re.compile(r"\s+\d{4}$")
+_HOMONYM = re.compile(r"(?<!\s)\s++\d{4}$")
 _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 

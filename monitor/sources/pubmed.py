@@ -63,7 +63,7 @@ _ROOTS = (
 )
 
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
-_ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
+_ADDRESS = re.compile(r"(?<![\s.,;:])[\s.,;:]*+\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 _NOTES = "CommentsCorrectionsList/CommentsCorrections"
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -140,7 +140,7 @@ _INTRODUCED = _words(
 )
 _LEADING = re.compile(
     r"(?:\b(?:at|on|from|via|in|under|see|visit|here|link|website|page|webpage|code|demo|video)"
-    r"|[:(–—-])\s*[:(]?\s*$",
+    r"|[:(–—-])\s*+(?:[:(]\s*+)?$",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[.!?]\s")

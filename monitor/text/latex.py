@@ -109,7 +109,9 @@ def _add_accent(match: re.Match[str]) -> str:
     return letter + _ACCENT_MARKS[match["sign"] or match["word"]]
 
 
-_MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
+_MATHS = re.compile(
+    r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|(?<!(?<!\\)\\)\\\((?:[^\\]|\\[^()]){1,500}+\\\)", re.DOTALL
+)
 _ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
 _BACKSLASH = re.compile(r"\$\\backslash\$")
 _LATEX = re.compile(r"[\\{}~$]|--|``|''")

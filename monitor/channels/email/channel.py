@@ -46,7 +46,7 @@ SMTP_SERVER = "smtp"
 MESSAGE_ID_LIMIT = 60
 LIST_ID_LIMIT = 255
 
-_SENDER = re.compile(r'\s*"?(?P<name>.*?)"?\s*<(?P<address>[^<>]*)>\s*')
+_SENDER = re.compile(r"(?P<name>.*)<(?P<address>[^<>]*)>")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9 .,:;'()/&+-]{1,100}")
 _LOCAL_PART = re.compile(r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,"]{1,64}')
 
@@ -187,8 +187,9 @@ def _stop_headers(body: Json) -> list[str]:
 
 def _sender(sender: str) -> tuple[str, Mailbox]:
     """Read `Name <local@domain>` or `local@domain`; the name needs no quotes."""
-    written = _SENDER.fullmatch(sender)
+    written = _SENDER.fullmatch(sender.strip())
     name, address = written.group("name", "address") if written else ("", sender)
+    name = name.strip().removeprefix('"').removesuffix('"')
     try:
         mailbox = Mailbox.parse(address)
     except ValueError as error:

@@ -26,7 +26,7 @@ MAX_PARSED = 300 * 1024 * 1024
 
 # A compressed file, a file of items alone, or a record a line: dumps, not responses.
 _DUMP = re.compile(
-    rb"\A(?:\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|\s*\{\s*\"items\"\s*:)|\}\s*\n\s*\{"
+    rb"\A(?:\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|\s*\{\s*\"items\"\s*:)|\}[^\S\n]*+\n\s*+\{"
 )
 MAX_FIRST_RECORD_BYTES = 1024 * 1024
 _NO_ERROR = re.compile(

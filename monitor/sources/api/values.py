@@ -220,7 +220,7 @@ _DATE_NAMES = ("date-parts", "$date", "date", "value", "raw", "timestamp", "year
 _ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
 _RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
 MAX_DEPTH = 8  # lists and objects around a name
-_AND = re.compile(r"\s+and\s+")
+_AND = re.compile(r"(?<!\s)\s++and\s+")
 _SCOPUS_ID = re.compile(r" \(\d{4,15}\)(?=;|$)")
 _WHOLE = (
     *("name", "author_name", "fullname", "full_name", "fullName", "display_name"),

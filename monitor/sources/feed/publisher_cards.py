@@ -8,7 +8,7 @@ the authors, DSpace title and authors. docs/guarantees.md#feeds lists what is re
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import takewhile
 
@@ -34,11 +34,14 @@ _ISSUE = re.compile(
 _JOURNAL_AND_DOI = re.compile(r"[A-Z][^.:]{2,120} DOI: 10\.\d{4,9}/\S+$")
 _MDPI = re.compile(r".{2,900}? doi: 10\.3390/\S+ Authors: ")
 _ISSUE_OF_APS = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
-_PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+(?: \||$)", re.DOTALL)
+_PUBMED = re.compile(
+    r"(?:(?!\bABSTRACT ).){0,500}+\bABSTRACT (?P<abstract>.+?)(?:(?<!\s)\s++)?PMID:\s?\d+(?: \||$)",
+    re.DOTALL,
+)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
 # Authors, institutes, abstract. Without an abstract, the institutes are the rest, and no sentence.
 _CNKI = re.compile(
-    r"作者[:：] ?(?P<names>[^。]{1,2000}?) ?"
+    r"作者[:：] ?(?P<names>(?:(?! ?(?:摘要|单位)[:：])[^。]){1,2000}+) ?"
     r"(?:摘要[:：] ?|单位[:：](?:[^。]{0,2000}?摘要[:：] ?|[^。]{0,2000}$))"
 )
 _AUTHORS_LABEL = "作者"
@@ -88,9 +91,8 @@ _NOTICE = re.compile(
 _ITEM = re.compile(
     r"<(?P<tag>[a-z]\w{0,20})\b[^<>]{0,2000}?\sitemprop=[\"']?"
     r"(?:(?P<is_name>creator|author)|description|abstract)\b[^<>]{0,2000}>"
-    r"(?P<content>.{0,20000}?)</(?P=tag)>",
-    re.DOTALL,
 )
+_LONGEST_ITEM = 20_000
 
 
 class Card(msgspec.Struct, frozen=True, gc=False):
@@ -267,11 +269,22 @@ def _card_of_items(markup: str) -> Card | None:
     """Read a card of HTML that marks its authors or description as such; None for any other."""
     if "itemprop" not in markup:
         return None
-    items = list(_ITEM.finditer(markup))
+    items = list(_items(markup))
     names, abstracts = (
-        [text(item["content"]) for item in items if bool(item["is_name"]) is is_name]
-        for is_name in (True, False)
+        [text(content) for is_name, content in items if is_name is of_names]
+        for of_names in (True, False)
     )
     if not any((*names, *abstracts)):
         return None
     return Card(" ".join(filter(None, abstracts)), "; ".join(filter(None, names)))
+
+
+def _items(markup: str) -> Iterator[tuple[bool, str]]:
+    """Yield whether each marked item is of a name, and its content up to its first end tag."""
+    at = 0
+    while begin := _ITEM.search(markup, at):
+        at, end_tag = begin.end(), f"</{begin['tag']}>"
+        end = markup.find(end_tag, at, at + _LONGEST_ITEM + len(end_tag))
+        if end >= 0:
+            yield bool(begin["is_name"]), markup[at:end]
+            at = end

@@ -34,7 +34,8 @@ MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summ
 
 # arXiv's feeds before 2024: "Title. (arXiv:2107.03419v1 [hep-ex] UPDATED)"
 _OLD_ARXIV_TITLE = re.compile(
-    r"\.?\s*\((?P<id>arXiv:[^\s()]{1,40})\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
+    r"\.?(?<!\s)\s*+\((?P<id>arXiv:[^\s()]{1,40})\s+"
+    r"\[(?P<category>[\w.-]+)\](?:\s++(?P<how>[A-Z ]+))?\)$"
 )
 _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
 _ARXIV_HOST = re.compile(r"https?://(?:[a-z]{1,10}\.)?arxiv\.org/")

@@ -24,14 +24,18 @@ MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
 MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
 
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
-_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(
+    rb"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
 _CHARSET = re.compile(r"charset\s?=\s?[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _PROLOG_END = re.compile(rb"<[A-Za-z_]")
 _ENTITIES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]{0,1000}>", re.IGNORECASE)
 _ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
-_ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->)*$", re.DOTALL)
+_ROOT_END = re.compile(
+    rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s++|<!--(?:(?!-->|<!--).)*+-->)*+$", re.DOTALL
+)
 # Places, pictures and sounds: feedparser 6.0.14 breaks at a gml:pos outside a georss:where.
 _OTHER_MODULES = re.compile(rb"</?(?:gml|georss|geo|media|itunes|psc):[^<>]{1,2000}>")
 _CHARACTER_NUMBER = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")

@@ -32,7 +32,7 @@ _PMID = re.compile(
 )
 _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 # Pages of an article append words to its DOI; those of bioRxiv and medRxiv a version too.
-_DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
+_DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf){1,9}$")
 _DOI_AND_VERSION = re.compile(r"(?P<doi>.*\d)v(?P<version>\d{1,4})")
 
 

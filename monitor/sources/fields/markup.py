@@ -26,7 +26,7 @@ _NAMES = (
 # that ends there or has attributes with values: "a <b and c> d" stays what it is.
 _TAG = re.compile(
     rf"(?=<[/!a-z])(?:</?(?:{_NAMES}|[a-z]+:[a-z][a-z-]*)"
-    r"(?:[\s/]*>|[\s/]+[\w:@.-]+[\w\s:@.-]*=(?:[^<>\"']++|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+>)"
+    r"(?:[\s/]*>|[\s/]+[\w:@.-][\w\s:@.-]*+=(?:[^<>\"']++|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+>)"
     r"|<!--|<!\[CDATA\[|<!doctype\s[^<>]{0,400}>)",
     re.IGNORECASE,
 )

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from monitor.text import PARTICLES, SUFFIX
 
-_NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
-_AND = re.compile(r",?\s+(?:and|&)\s+")
-_COMMA = re.compile(r"\s*,\s*")
+_NOT_SHOWN = re.compile(
+    r",?(?<!\s)\s*+\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I
+)
+_AND = re.compile(r",?(?<!\s)\s++(?:and|&)\s+")
+_COMMA = re.compile(r"(?:(?<!\s)\s++)?,\s*")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _CHINESE_SEPARATORS = str.maketrans("；、，", ";;,")
 # After a comma, part of the name before it: a suffix, or initials.
@@ -17,7 +19,7 @@ _OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2
 # One word, or particles before it.
 _FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][\w'’.-]*$")
 MAX_NESTED = 4  # parentheses
-_AFFILIATION = re.compile(r"\s*\([^()]*\)")
+_AFFILIATION = re.compile(r"(?:(?<!\s)\s++)?\([^()]*\)")
 _INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?(?=$|[\s.-])")
 # "S.Katrych", "Yu.I.Manin", "J.-P.Serre" have both names in one word; St.John is a family name.
 _INITIALS_AND_NAME = re.compile(

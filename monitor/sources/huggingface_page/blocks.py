@@ -19,7 +19,7 @@ MAX_QUOTED_CHARS = 60
 MAX_NAME_CHARS = 80  # of an organisation, or the person who submitted a paper
 TITLE_HEADING = 3  # level; those of the page's own titles are lower
 
-_MARKS = re.compile(f"([{START}{NUMBER}][^{AFTER_ADDRESS}]*{AFTER_ADDRESS}|{END})")
+_MARKS = re.compile(f"([{START}{NUMBER}][^{AFTER_ADDRESS}]*(?:{AFTER_ADDRESS}|\\Z)|{END})")
 _PREFIX = re.compile(r"(?:(?P<heading>#{1,6})(?:\s+|$)|[>*+•](?:\s+|$)|-(?:\s+|$)(?=.)){0,9}")
 _ADDRESS = re.compile(r"[<(]?(https?://[^\s<>()]+)[>)]?")
 _OF_A_CARD = re.compile(r"(?:huggingface\.co|hf\.co)/(?:papers/|login\b)")

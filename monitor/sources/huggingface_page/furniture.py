@@ -65,7 +65,7 @@ _TEXTS = {
     Kind.SUBMITTER: r"submitted by.{1,60}",
     Kind.OTHER: (
         r"(?:you need to agree|we use cookies|this (?:web)?site uses cookies)\b.*|©.*|\[[^\[\]]*\]"
-        r"|:{3,}.*|(?:(?:visible|hidden) )?links:?|references:?|hugging face's logo.*"
+        r"|:::.*|(?:(?:visible|hidden) )?links:?|references:?|hugging face's logo.*"
         r"|#\d+ paper of the (?:day|week|month)|\d+\. (?:text field|button|checkbox)\b.*"
         r"|trending papers ranked by github stars activity"
     ),

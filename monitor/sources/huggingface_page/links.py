@@ -36,14 +36,15 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _ANCHOR = re.compile(
-    r'<a\s[^<>]*?href="(?P<url>[^"<>]*)"[^<>]*>(?P<text>[^<>]{0,20000})</a>', re.IGNORECASE
+    r'<a\s(?:(?!href=")[^<>])*+href="(?P<url>[^"<>]*)"[^<>]*>(?P<text>[^<>]{0,20000})</a>',
+    re.IGNORECASE,
 )
 _BEGINS_LINE = r"[ \t#>*+•-]*"
 # The text of a link, up to the bracket before its address: paragraphs after a "[" alone on its
 # line; from the start of a line, where brackets need not pair ("[0, 1)"); words within a line.
 _PARAGRAPHS = r"[ \t]{0,9}\n(?:\\\]|[^\[\]]|\[(?![ \t]{0,9}\n)|\](?![(\[])){0,20000}+"
 _PARAGRAPH = rf"(?:\\\]|[^\]\n]|\](?![(\[])|\n(?!\s*\n|{_BEGINS_LINE}\[)){{0,20000}}+"
-_WORDS = r"(?:\\[\[\]]|[^\[\]\n]|\n(?!\s*\n)|\[[^\[\]]*\]){0,20000}+"
+_WORDS = r"(?:\\[\[\]]|[^\[\]\n]|\n(?!\s*\n)|\[(?:\\[\[\]]|[^\[\]])*+\]){0,20000}+"
 _LINK = re.compile(
     rf"(?:^(?P<begin>{_BEGINS_LINE}))?(?<!\\)\["
     rf"(?P<text>{_PARAGRAPHS}|(?(begin){_PARAGRAPH}|{_WORDS}))\]"

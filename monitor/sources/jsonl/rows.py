@@ -114,8 +114,8 @@ HEAD_BYTES = 64 * 1024
 MAX_PARSED_BYTES = 100 * 1024 * 1024
 MAX_EXCERPT = 60
 
-_NEXT_OBJECT = re.compile(rf"(?:\}}\s*,?|\0{{{MIN_RUN},}}+[\s,]*)\s*(?=\{{)|\Z")
-_TITLE = re.compile(r'\s*\{.*"\w*title\w*"\s*:', re.IGNORECASE | re.DOTALL)
+_NEXT_OBJECT = re.compile(rf"(?:\}}\s*+,?\s*+|(?<!\0)\0{{{MIN_RUN},}}+[\s,]*+)(?=\{{)|\Z")
+_TITLE = re.compile(r'\s*\{.*"(?:(?!title)\w)*+title\w*+"\s*:', re.IGNORECASE | re.DOTALL)
 _NULLS = "\0" * MIN_RUN
 _NEXT_VALUE = re.compile(r"(?=[^ \t\r\n,\0]|\Z)")
 

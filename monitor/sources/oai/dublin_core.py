@@ -29,7 +29,7 @@ from monitor.text.latex import accents
 
 _DATES = ("issued", "date", "created", "available")
 # "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
-_SEVERAL = re.compile(r"\s*;\s*")
+_SEVERAL = re.compile(r"(?:(?<!\s)\s++)?;\s*")
 _A_NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:,? [^\W\d_][\w.'’-]*){1,5}$")
 _A_PLACE = re.compile(
     r"\b(?:univ|inst|dep|dipart|fac|fak|col+eg|cent(?:er|re|ro)|hospi|school|lab|acad|minist|escola"
@@ -38,7 +38,7 @@ _A_PLACE = re.compile(
 )
 _NO_NAME = re.compile(r"https?:|[\w.+-]+@", re.IGNORECASE)
 # "Doe, Jane, 1956-"; "Doe, Jane, Ph. D. Institute of Sand"
-_LIFETIME = re.compile(r",?\s*\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D\..*$")
+_LIFETIME = re.compile(r",?(?<!\s)\s*+\(?\b\d{4}\s*-\s*(?:\d{4})?\)?$|(?<=\w),\s*Ph\. ?D\..*$")
 _FULLER = re.compile(r"(?<=\S)\s\([^()]{1,80}\)$")  # "Doe, Jane (Jane Ann)"
 # "ARXIV : 1901.00001" of HAL
 _SCHEME = re.compile(r"(?P<scheme>arxiv|pubmed|doi) : (?=\S)", re.IGNORECASE)
