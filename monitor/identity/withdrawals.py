@@ -35,7 +35,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of a source: which records are its service's, and the host that is read."""
+    """The standing of a source: which records are its service's, and the host that is read."""
 
     authority: Authority = Authority.NONE
     host: str = ""

@@ -88,7 +88,7 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
     @property
     def standing(self) -> Standing:
-        """What its word on a withdrawal is worth."""
+        """How much its word on a withdrawal counts."""
         return Standing(self.source.authority, host_of(self.source.options.url or ""))
 
     @property
