@@ -60,6 +60,7 @@ _METHODS = {
     ("monitor.text.addresses", "_CODE"): "fullmatch",
     ("monitor.text.addresses", "_DATA"): "fullmatch",
     ("monitor.text.addresses", "_PROJECT"): "fullmatch",
+    ("monitor.text.addresses", "_SERVICES"): "fullmatch",
     ("monitor.text.addresses", "_VIDEO"): "fullmatch",
 }
 

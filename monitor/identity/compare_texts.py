@@ -38,7 +38,7 @@ MAIN_SCRIPT = 0.25
 MAX_LETTERS = 2_000
 # Titles up to this many letters are cut anywhere, and so begin like many others.
 MIN_CUT = 20
-_CUT = re.compile(r"\s*(?:\.\.\.|\u2026|\[\u2026\])\s*$")
+_CUT_MARKS = ("[\u2026]", "\u2026", "...")
 
 _PLACEHOLDERS = word_set(
     "notavailable titlenotavailable untitled notitle na none null unknown title unavailable"
@@ -96,10 +96,11 @@ def same_title(a: str, b: str) -> bool:
 
 
 def _is_beginning(cut: str, whole: Title) -> bool:
-    mark = _CUT.search(cut)
+    bare = cut.rstrip()
+    mark = next(filter(bare.endswith, _CUT_MARKS), "")
     if not mark:
         return False
-    words = titles.title(cut[: mark.start()]).words
+    words = titles.title(bare.removesuffix(mark)).words
     letters = "".join(words[:-1])  # the last word may be cut, too
     return len(letters) >= MIN_CUT and whole.letters.startswith(letters)
 

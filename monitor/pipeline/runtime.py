@@ -88,7 +88,7 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
     @property
     def standing(self) -> Standing:
-        """How much its word on a withdrawal counts."""
+        """The weight of its word on a withdrawal."""
         return Standing(self.source.authority, host_of(self.source.options.url or ""))
 
     @property

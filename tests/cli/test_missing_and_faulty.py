@@ -12,7 +12,7 @@ from tests.house import House
 READING = [
     *("status", "deliveries", "deliveries list", "papers", "explain 1", "preview --no-open"),
     *("digest --dry-run", "backup kept.db", "deliveries retry 1", "deliveries resolve 1 sent"),
-    *("papers merge 1 2", "papers split 1 page", "papers doubtful"),
+    *("papers merge 1 2", "papers split 1 page", "papers unmark 1", "papers doubtful"),
 ]
 NEEDS_NONE = ["check", "config", "topics try agents", "send-test", "doctor"]
 

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from monitor.app import App
 from monitor.commands.explain import explain
-from monitor.commands.identity import merge, split
+from monitor.commands.identity import merge, split, unmark
 from monitor.errors import UsageError
-from monitor.model import Paper
+from monitor.identity.withdrawals import Standing
+from monitor.model import RETRACTION, Authority, ChangeKind, Paper
+from monitor.store.sources import runs
 from tests.house import House
 from tests.pipeline.desk import ids, origin, read, tell
 from tests.pipeline.test_wrong_dois import DOI, GRAPHS, ROOTS
@@ -103,3 +105,75 @@ def test_the_command_merges(house: House) -> None:
     kept = house.command("papers", "merge", "1", "2", "--json")
     assert [one["id"] for one in kept.json["papers"]] == [1]
     assert len(house.command("papers", "--json").json["papers"]) == 1
+
+
+KEEPS = Standing(Authority.EVERY)
+GONE = replace(ONE, withdrawn=True, raw_id="gone")
+NAMED = replace(ONE, keys={"doi": "10.1000/one"})
+NOTICE = Paper(
+    "Retraction: Agents",
+    type=RETRACTION,
+    about={"doi": "10.1000/one"},
+    keys={"doi": "10.1000/n"},
+    raw_id="n",
+)
+
+
+def is_withdrawn(app: App, paper_id: int = 1) -> bool:
+    return origin(app.runtime.database, paper_id).stored.paper.withdrawn
+
+
+def test_a_mark_that_is_undone_stays_undone_and_another_record_marks_the_paper_again(
+    app: App,
+) -> None:
+    store = app.runtime.database
+    read(store, "a", NAMED)
+    read(store, "service", GONE, standing=KEEPS, now=NOW + DAY)
+    assert is_withdrawn(app)
+    assert [mark.source for mark in unmark(app.runtime, "1").undone] == ["service"]
+    read(store, "service", replace(GONE, venue="Sand"), standing=KEEPS, now=NOW + 2 * DAY)
+    assert (ids(store), is_withdrawn(app)) == ([1], False)
+    read(store, "other", GONE, standing=KEEPS, now=NOW + 3 * DAY)
+    assert is_withdrawn(app)
+
+
+def test_a_notice_that_was_mistaken_marks_neither_the_paper_nor_its_next_record(app: App) -> None:
+    store = app.runtime.database
+    read(store, "a", NAMED)
+    read(store, "b", NOTICE, now=NOW + DAY)
+    assert is_withdrawn(app)
+    assert unmark(app.runtime, "1").notified == ()
+    again = replace(NAMED, venue="Journal of Sand")
+    read(store, "b", replace(NOTICE, abstract="Once more."), now=NOW + 2 * DAY)
+    read(store, "a", again, now=NOW + 3 * DAY)
+    copy = replace(NOTICE, raw_id="copy", about={"doi": "10.1000/one"})
+    read(store, "c", copy, again, now=NOW + 4 * DAY)
+    assert not is_withdrawn(app)
+    assert [change.kind for change in origin(store, 1).changes] == [ChangeKind.NEW]
+    read(store, "c", replace(NOTICE, keys={"doi": "10.1000/m"}, raw_id="m"), now=NOW + 5 * DAY)
+    assert is_withdrawn(app)
+
+
+def test_a_paper_that_a_mistaken_notice_withheld_is_news(app: App) -> None:
+    store = app.runtime.database
+    with store.writing() as tx:
+        runs.finish_first_reading(tx, "a", NOW - DAY)
+    read(store, "b", NOTICE)
+    read(store, "a", NAMED, now=NOW + DAY)
+    assert (is_withdrawn(app, 2), origin(store, 2).changes) == (True, ())
+    unmark(app.runtime, "2")
+    assert [change.kind for change in origin(store, 2).changes] == [ChangeKind.NEW]
+
+
+def test_a_false_notice_that_is_split_off_leaves_no_mark(app: App) -> None:
+    store = app.runtime.database
+    read(store, "a", NAMED)
+    read(store, "service", GONE, standing=KEEPS, now=NOW + DAY)
+    split(app.runtime, "1", ["service/gone"])
+    assert (is_withdrawn(app, 1), is_withdrawn(app, 2)) == (False, True)
+
+
+def test_a_paper_without_a_mark_cannot_be_unmarked(app: App) -> None:
+    read(app.runtime.database, "a", NAMED)
+    with pytest.raises(UsageError, match="not marked as withdrawn"):
+        unmark(app.runtime, "1")

@@ -95,7 +95,16 @@ def _mistaken(
 ) -> dict[str, set[Key]]:
     """Return the identifiers of the papers that each record marked by mistake."""
     names = {r.raw_id for r in incoming if r.paper.withdrawn or is_retraction(r)}
-    undone = withdrawals.undone(tx, source, names) if names else {}
+    if not names:
+        return {}
+    undone = withdrawals.undone(tx, source, names)
+    # Another copy of a stored notice.
+    notices = {pair: r.raw_id for r in incoming if is_retraction(r) for pair in r.own_keys}
+    stored = paper_index.of_keys(tx, notices) if notices else {}
+    of_notices = withdrawals.undone_notices(tx, set(stored.values())) if stored else {}
+    for pair, name in notices.items():
+        notice = stored.get(paper_index.indexed_pair(pair), 0)
+        undone[name] = undone.get(name, set()) | of_notices.get(notice, set())
     keys = papers.keys_of(tx, set().union(*undone.values())) if undone else {}
     return {name: {pair for id in ids for pair in keys[id]} for name, ids in undone.items()}
 

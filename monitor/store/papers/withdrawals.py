@@ -72,6 +72,19 @@ def undone(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, se
     return papers
 
 
+def undone_notices(tx: Transaction, ids: Collection[int]) -> dict[int, set[int]]:
+    """Return the papers that each of some stored notices marked by mistake."""
+    of_notice = sa.and_(_sighting.source == _row.source, _sighting.raw_id == _row.raw_id)
+    query = sa.select(_sighting.paper_id, _row.paper_id).join_from(
+        schema.sighting, schema.withdrawal, of_notice
+    )
+    wrong = among(_sighting.paper_id, ids), _row.undone_at.is_not(None)
+    papers: dict[int, set[int]] = defaultdict(set)
+    for notice, paper_id in tx.execute(query.where(*wrong)):
+        papers[notice].add(paper_id)
+    return papers
+
+
 def is_undone_notice() -> sa.ColumnElement[bool]:
     """Whether a row of `about` is of a notice that marked its paper by mistake."""
     of_notice = sa.and_(_sighting.source == _row.source, _sighting.raw_id == _row.raw_id)
