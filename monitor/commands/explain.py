@@ -15,7 +15,7 @@ from monitor.model import Digest, MatchReason, Paper, Role, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import identity_rulings, merge_papers, papers
+from monitor.store.papers import identity_rulings, merge_papers, paper_index, papers
 from monitor.store.papers.papers import Origin, SharedKey
 from monitor.store.sources import collections, reference_events
 from monitor.store.topics import matches
@@ -208,8 +208,8 @@ def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
         return [stored]
     keys = identifiers_in(reference)
     candidates = [stored for key in keys if (stored := papers.by_key(tx, *key))]
-    if not candidates:
-        candidates = [stored for key in keys for stored in papers.by_common_key(tx, *key)]
+    shared = keys if not candidates else paper_index.contested(tx, keys)
+    candidates += [stored for key in shared for stored in papers.by_common_key(tx, *key)]
     candidates = candidates or list(papers.by_title_key(tx, title_key(reference)))
     return list({stored.id: stored for stored in candidates}.values())
 

@@ -30,7 +30,7 @@ _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IG
 _DOI = re.compile(rf"{DOI_PREFIX}\S+$")
 _ARXIV_DOI = re.compile(ARXIV_DOI, re.IGNORECASE)
 # arXiv appends the archive to an id in its mails and listings: arXiv:2401.01234 [cs.LG].
-_ARCHIVE = re.compile(r"\s*\[[a-z.-]+\]$", re.IGNORECASE)
+_ARCHIVE = re.compile(r"\[[a-z.-]{1,20}\]$", re.IGNORECASE)
 # Of a page: ?rss=1, ?af=R, #sec. A sign of the DOI itself is escaped in an address.
 _AFTER_DOI = re.compile(r"\?[a-z_]\w*(?:[=&#]|$)|#", re.IGNORECASE)
 # The trackers of versions up to 0.1, by whose links entries of old stores are named.
@@ -48,7 +48,7 @@ def arxiv_id(value: str) -> str:
     text = value.strip()
     match = _ARXIV.match(text)
     if not match:
-        bare = _ARXIV_PREFIX.sub("", _ARCHIVE.sub("", text))
+        bare = _ARXIV_PREFIX.sub("", _ARCHIVE.sub("", text).rstrip())
         bare = re.split("[?#]", bare, maxsplit=1)[0].rstrip("/").removesuffix(".pdf")
         match = _ARXIV.match(_ARXIV_DOI.sub("", bare))
     return _SUBJECT_CLASS.sub("/", match["id"].lower()) if match else ""

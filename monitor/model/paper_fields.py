@@ -48,6 +48,7 @@ FIELDS = (
     PaperField("raw_id"),  # names the record
     PaperField("type", hashed=True, filled=True),
     PaperField("about", hashed=True),
+    PaperField("notices", hashed=True),
     PaperField("links", hashed=True, filled=True, matched=True),
     PaperField("upvotes", hashed=True, matched=True),
     PaperField("precision"),  # follows from `published`

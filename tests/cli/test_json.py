@@ -106,7 +106,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            f"id first_seen news_at withdrawn joined rulings libraries reported {TEXT}",
+            f"id first_seen news_at withdrawn joined rulings libraries reported shared_keys {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[

@@ -73,6 +73,9 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "upvotes": 7,
         "precision": "month",
         "listed": (ListedDay(date(2026, 3, 14), "page"),),
+        "keys_in_links": {"doi": "10.1/2"},
+        "keys_in_text": {"doi": "10.1/2"},
+        "notices": (Paper("Erratum"),),
     }
     assert of_paper.keys() == set(Paper.__struct_fields__)
     papers = [structs.replace(one.paper, **{name: value}) for name, value in of_paper.items()]

@@ -194,6 +194,9 @@ OTHER: dict[str, Any] = {
     "links": {"code": "https://github.com/a/b"},
     "upvotes": 4,
     "listed": (ListedDay(date(2026, 3, 1), rank=2),),
+    "keys_in_links": {"doi": "10.1000/z"},
+    "keys_in_text": {"doi": "10.1000/z"},
+    "notices": (Paper("Erratum"),),
 }
 
 
