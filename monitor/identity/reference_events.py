@@ -58,9 +58,17 @@ def looked_up(keyed: IncomingPaper, before: Candidate | None) -> list[IncomingPa
     return [keyed, *([as_record(before.stored.paper, before.keys)] if before else [])]
 
 
-def named_works(keyed: IncomingPaper) -> IncomingPaper:
-    """Return the works that a notice names, as one record to look up references by."""
-    return IncomingPaper(Paper(""), keyed.about, title_key="", raw_id="", fingerprint="")
+def named_works(about: Iterable[Pair]) -> IncomingPaper:
+    """Return the works that a notice names, as one record to look up references by.
+
+    A reference with such an identifier has the news, whatever its title: that may be a slip.
+    """
+    return IncomingPaper(Paper(""), tuple(about), title_key="", raw_id="", fingerprint="")
+
+
+def is_of_notice(event: ReferenceEvent) -> bool:
+    """Whether an event is of a kind that notices report."""
+    return event.change in _NOTICES.values()
 
 
 def is_about_another(paper: Paper) -> bool:

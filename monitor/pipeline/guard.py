@@ -116,7 +116,10 @@ def record_changes(
     earlier = _earlier_notices(tx, {*gained, *chunk.merged}, {ids[at] for at in notices}, now)
     works = papers.load(tx, {*earlier, *chain.from_iterable(subjects.values())})
     lookups: list[tuple[tuple[str, int], IncomingPaper]] = [
-        *((("names", at), reference_events.named_works(keyed)) for at, keyed in notices.items()),
+        *(
+            (("names", at), reference_events.named_works(keyed.about))
+            for at, keyed in notices.items()
+        ),
         *(
             (("paper", id), reference_events.as_record(work.paper))
             for id, work in works.items()
@@ -304,7 +307,7 @@ def _stored_changes(
 
 def _names(notice: IncomingPaper, reference: Paper) -> bool:
     """Whether a notice names a reference by an identifier that nothing contradicts."""
-    named = reference_events.named_works(notice)
+    named = reference_events.named_works(notice.about)
     return bool(collections.why_same(named, reference, "key"))
 
 

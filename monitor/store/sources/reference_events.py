@@ -9,11 +9,13 @@ from datetime import datetime
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.identity.keys import hash_of_text, with_keys
+from monitor.identity.keys import LINK, hash_of_text, identifiers, with_keys
 from monitor.identity.reference_events import (
     concerns,
     is_news_since,
+    is_of_notice,
     join,
+    named_works,
     without,
     work_of,
 )
@@ -163,19 +165,26 @@ def _of_libraries(
     if not events:
         return []
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
+    named = [named_works(_names_of(event)) for event in events]
+    by_name = collections.find(tx, libraries, named, now)
     # As the readers' own libraries have the work: entries with its title are first.
     return [
         structs.replace(event, work=work_of([*own, event.work]), others=())
-        for event, listed in zip(events, entries, strict=True)
+        for event, *listed in zip(events, entries, by_name, strict=True)
         if (
             own := [
                 entry.paper
-                for entry in listed
+                for entry in {entry.id: entry for of_event in listed for entry in of_event}.values()
                 if concerns(event, entry.paper)
                 and is_news_since(event.change, event.at, entry.since)
             ]
         )
     ]
+
+
+def _names_of(event: ReferenceEvent) -> list[tuple[str, str]]:
+    """Return the identifiers by which a notice names a work; none for other events."""
+    return [pair for pair in identifiers(event.work) if is_of_notice(event) and pair[0] != LINK]
 
 
 def correct(
