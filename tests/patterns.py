@@ -62,6 +62,7 @@ _METHODS = {
     ("monitor.text.addresses", "_PROJECT"): "fullmatch",
     ("monitor.text.addresses", "_SERVICES"): "fullmatch",
     ("monitor.text.addresses", "_VIDEO"): "fullmatch",
+    ("monitor.text.registrants", "_BY_PREFIX"): "fullmatch",
 }
 
 Items = Sequence[tuple[Any, Any]]
