@@ -7,7 +7,6 @@ import string
 
 import httpx
 
-from monitor.app import App
 from tests.house import House
 from tests.web.conftest import TOKEN, log_in, pages, public_pages
 from tests.web.test_page_sizes import many_papers
@@ -16,30 +15,34 @@ OWN, FOREIGN = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site
 PLAIN = OWN | {"Accept-Encoding": "identity"}
 
 
-def lengths_of_guesses(app: App, client: httpx.Client, headers: dict[str, str]) -> list[int]:
-    """Return how long a topic's page is with the secret of its feed in its address, and without.
+# The title of a source, which the menu of the search shows to readers alone.
+SECRET = "".join(random.Random(5).choices(string.ascii_letters + string.digits, k=100))
+
+
+def lengths_of_guesses(client: httpx.Client, headers: dict[str, str]) -> list[int]:
+    """Return how long the search is with the secret in its address, and with a wrong guess.
 
     Both addresses are equally long, and the page repeats them.
     """
-    secret = app.runtime.keys.sign("feed", "topic", "agents")
-    letters = random.Random(7).choices(string.ascii_letters + string.digits, k=len(secret))
+    letters = random.Random(7).choices(string.ascii_letters + string.digits, k=len(SECRET))
     found = []
-    for guess in (secret, "".join(letters)):
-        page = client.get("/topics/agents", params={"guess": guess}, headers=headers)
-        assert page.text.count(secret) == 1 + (guess == secret)
+    for guess in (SECRET, "".join(letters)):
+        page = client.get("/papers", params={"q": guess}, headers=headers)
+        assert page.text.count(SECRET) > (guess == SECRET)
         found.append(int(page.headers["content-length"]))
     return found
 
 
 def test_no_length_tells_another_site_whether_its_guess_of_a_secret_is_right(lived: House):
-    with public_pages(lived, token=TOKEN) as (app, client):
+    lived.settings["sources"]["page"]["title"] = SECRET
+    with public_pages(lived, token=TOKEN) as (_, client):
         log_in(client, TOKEN)
         client.headers["Cookie"] = "; ".join(f"{k}={v}" for k, v in client.cookies.items())
-        right, wrong = lengths_of_guesses(app, client, FOREIGN)
+        right, wrong = lengths_of_guesses(client, FOREIGN)
         assert right == wrong
-        right, wrong = lengths_of_guesses(app, client, {})
+        right, wrong = lengths_of_guesses(client, {})
         assert right == wrong
-        right, wrong = lengths_of_guesses(app, client, OWN)
+        right, wrong = lengths_of_guesses(client, OWN)
         assert right < wrong  # which is why
 
 
