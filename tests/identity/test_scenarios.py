@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.diff import same_work
+from monitor.model import RETRACTION, Paper
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers
 from tests.identity.scenarios import DIARY, DOI, FORESTS, SCENARIOS, Scenario, mentions
@@ -153,3 +154,20 @@ def test_a_doi_that_two_papers_have_names_both(store: Database) -> None:
         keys = origin(store, id).keys
         [shared] = reading(store, papers.sharing_keys, id, keys)
         assert (shared.key, shared.paper, shared.claim) == (f"doi:{DOI}", other, claim)
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["one by one", "in one reading"])
+def test_a_notice_marks_no_record_that_only_links_to_its_paper(
+    store: Database, together: bool
+) -> None:
+    diary = replace(DIARY, url=f"https://doi.org/{DOI}")
+    notice = Paper(
+        f"Retraction: {FORESTS.title}", type=RETRACTION, about={"doi": DOI}, raw_id="notice"
+    )
+    for records in [[diary, notice]] if together else [[diary], [notice]]:
+        read(store, "page", *records)
+    read(store, "page", replace(diary, categories=("seen again",)), now=NOW + DAY)
+    assert not origin(store, 1).stored.paper.withdrawn
+    read(store, "journal", FORESTS, now=NOW + DAY)
+    assert origin(store, 3).stored.paper.withdrawn
+    assert not origin(store, 1).stored.paper.withdrawn
