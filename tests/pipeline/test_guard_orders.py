@@ -235,6 +235,20 @@ def test_a_library_that_is_guarded_later_is_told_what_one_that_is_read_then_woul
     assert told(guarded) == [("ada", "retracted", Reference(1).title)]
 
 
+def test_a_library_that_was_not_guarded_for_a_time_is_told_what_came_then(guarded: House) -> None:
+    lab = guarded.settings["subscriptions"]["lab"]
+    write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in (1, 5)))
+    write(guarded, "news/a.jsonl", paper(), notice("retraction"), paper(5))
+    guarded.next_morning()
+    del lab["guard"]
+    write(guarded, "news/b.jsonl", notice("retraction", 5))
+    guarded.next_morning()
+    lab["guard"] = "ada-refs"
+    guarded.next_morning()
+    titles = sorted(Reference(number).title for number in (1, 5))
+    assert told(guarded) == [("ada", "retracted", title) for title in titles]
+
+
 def test_what_others_were_told_long_ago_is_no_news_of_a_new_library(guarded: House) -> None:
     by_bo = {"kind": "jsonl", "path": "refs/bo.jsonl", "role": "library"}
     guarded.settings["sources"]["bo-refs"] = by_bo
