@@ -17,7 +17,8 @@ from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.works import Work, crossref, pubmed, update, work
 from tests.sources.libraries import article
 
-RETRACTED, CONCERN, CORRECTED, PUBLISHED, _ = ReferenceChange
+RETRACTED, CORRECTED = ReferenceChange.RETRACTED, ReferenceChange.CORRECTED
+CONCERN, PUBLISHED = ReferenceChange.CONCERN, ReferenceChange.PUBLISHED
 
 MOVES = {"title": "How Sand Moves in the Wind", "authors": ["Ada Byron"], "doi": "10.1000/moves"}
 SINGS = {"title": "Why Some Dunes Sing at Night", "authors": ["Bo Li"], "doi": "10.1000/sings"}

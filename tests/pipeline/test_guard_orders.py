@@ -19,7 +19,8 @@ from tests.servers.works import update, work
 from tests.sources import pubmed_day
 from tests.sources.libraries import article, articles
 
-RETRACTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
+RETRACTED, CORRECTED = ReferenceChange.RETRACTED, ReferenceChange.CORRECTED
+CONCERN = ReferenceChange.CONCERN
 Record = dict[str, Any]
 
 
