@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from monitor.diff.decide import MAX_TWINS, DecisionContext, decide_chunk
+from monitor.identity.compare_texts import Comparison, compare_texts
 from monitor.identity.keys import LINK, fingerprint, group_by_scheme, identifiers, with_keys
 from monitor.identity.resolve import Key, by_likeness
 from monitor.identity.same_work import Verdict, same_work
@@ -78,7 +79,13 @@ def judge(
 def _refused_today(
     paper: Paper, seen: Sequence[Sighting], common: Collection[Key]
 ) -> Iterator[Doubt]:
-    records = [_as_paper(paper, sighting, seen[0], common) for sighting in seen]
+    told = [_as_paper(paper, sighting, seen[0], common) for sighting in seen]
+    records = [
+        _with_links(record, sighting.raw_id, paper.url)
+        if compare_texts(told[0], record) is Comparison.UNKNOWN
+        else record
+        for record, sighting in zip(told, seen, strict=True)
+    ]
     first, *others = _works(records, seen)
     for work in others:
         verdict = _compare(records[first[0]], records[work[0]], seen[work[0]])
@@ -127,8 +134,6 @@ def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[
     """Return a record as far as it is known; `first` is the paper's first, of which some are."""
     text = seen.text or SightingText("")
     keys = group_by_scheme(key for key in text.keys if key not in common)
-    named = _named_by_link(seen.raw_id)
-    in_links = group_by_scheme(key for key in text.keys if key in named)
     entry = first if seen.why.startswith(_SAME_ENTRY) else seen
     return Paper(
         text.title,
@@ -137,19 +142,22 @@ def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[
         text.venue,
         text.year,
         keys=keys,
-        keys_in_links=in_links,
         version=seen.version,
         raw_id=f"{entry.source}/{entry.raw_id}",
         type=text.type,
     )
 
 
-def _named_by_link(raw_id: str) -> Collection[Key]:
-    """Return the identifiers that the name of a record has as the address of their page.
+def _with_links(record: Paper, raw_id: str, url: str) -> Paper:
+    """Return a record whose identifiers count as those of a link where they may be of one.
 
-    An entry without a name of its own has its link, without the scheme, for a name.
+    It may be read out of the link of its paper, or of its own, which an entry without a name of its
+    own has for a name, without the scheme. Nothing else bears such a join out.
     """
-    return identifiers(Paper("", url=raw_id if "://" in raw_id else f"https://{raw_id}"))
+    links = url, raw_id if "://" in raw_id else f"https://{raw_id}"
+    named = {key for link in links for key in identifiers(Paper("", url=link))}
+    own = identifiers(record)
+    return structs.replace(record, keys_in_links=group_by_scheme(k for k in own if k in named))
 
 
 def has_abstract(paper: Paper, seen: Sighting) -> bool:

@@ -215,3 +215,22 @@ def test_what_was_joined_before_stays_joined_though_its_source_changes_the_text(
     read(store, "list", replace(linked, title="At last"), now=NOW + 5 * DAY)
     assert len(ids(store)) == 2
     assert {seen.source for seen in origin(store, 1).sightings} == {"dblp"}
+
+
+def test_a_record_that_was_joined_to_a_page_with_a_link_to_it_is_listed(app: App) -> None:
+    store = app.runtime.database
+    page = replace(DIARY, authors=(), keys={}, url="https://doi.org/10.1000/meadow")
+    joined_by(store, page, RETITLED, "same doi 10.1000/meadow")
+    [one], _, _ = find_doubtful(app.runtime)
+    assert one.command(CONFIG) == "paper-monitor papers split 1 list/m1"
+
+
+def test_a_retitled_record_under_the_link_of_its_doi_is_not_listed(app: App) -> None:
+    store = app.runtime.database
+    first = replace(
+        RETITLED, title="Soils of the high pastures", url="https://doi.org/10.1000/meadow"
+    )
+    read(store, "dblp", replace(first, raw_id="first"))
+    read(store, "list", RETITLED)
+    assert ids(store) == [1]
+    assert find_doubtful(app.runtime) == ([], 1, 0)
