@@ -148,6 +148,8 @@ TRANSACTIONS = {
     "monitor.pipeline.ingest._Pass._store_chunks": "entries begun",
     "monitor.pipeline.ingest._Pass._leave_entries": "entries left",
     "monitor.pipeline.reference_lists.fill_stored": "filled in",
+    "monitor.pipeline.guard.look_up_stored": "stored notices",
+    "monitor.pipeline.ingest._guard": "entries unguarded",
     "monitor.pipeline.source_health.judge": "source judged",
     "monitor.pipeline.match._look_back": "topics",
     "monitor.pipeline.match.sync_subscriptions": "subscriptions",
