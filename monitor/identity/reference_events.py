@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 
 from msgspec import structs
@@ -76,7 +76,7 @@ def is_about_another(paper: Paper) -> bool:
     return bool(notice(paper)) or paper.type == COMMENT
 
 
-def as_record(paper: Paper, keys: Sequence[tuple[str, str]] | None = None) -> IncomingPaper:
+def as_record(paper: Paper, keys: Collection[tuple[str, str]] | None = None) -> IncomingPaper:
     """Return a stored paper with identifiers and title, but without blocks."""
     own = tuple(pair for pair in keys or identifiers(paper) if pair[0] != LINK)
     return IncomingPaper(paper, own, title_key(paper.title), raw_id="", fingerprint="")

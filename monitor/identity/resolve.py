@@ -77,8 +77,7 @@ class KnownWork:
 
 def stored_work(candidate: Candidate) -> KnownWork:
     paper = candidate.stored.paper
-    keys = {pair: candidate.claims.get(pair, Claim.FIELD) for pair in candidate.keys}
-    return KnownWork(paper, (paper,), keys, candidate.found_by, candidate)
+    return KnownWork(paper, (paper,), candidate.keys, candidate.found_by, candidate)
 
 
 def lookup_keys(record: IncomingPaper) -> dict[Key, str]:

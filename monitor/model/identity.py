@@ -129,19 +129,18 @@ class Candidate(msgspec.Struct, frozen=True):
     """A stored paper that an incoming one may be, and by what it was found.
 
     `found_by` holds "key", "raw_id", "mention", "title", "former name" or "block"; `keys` are the
-    identifiers that the stored paper is recognised by, with the `claims` that are not of fields,
-    and `common` those that it carries as data; `sightings` are this source's sightings of it, with
+    identifiers that the stored paper is recognised by, each with its claim, and `common` those that
+    it carries as data; `sightings` are this source's sightings of it, with
     their texts where this entry is among them. `ruled` is "same" or "different" after a person's
     ruling, else "".
     """
 
     stored: StoredPaper
-    keys: tuple[tuple[str, str], ...]
+    keys: Mapping[tuple[str, str], Claim]
     found_by: frozenset[str]
     sightings: tuple[Sighting, ...] = ()
     ruled: str = ""
     common: tuple[tuple[str, str], ...] = ()
-    claims: Mapping[tuple[str, str], Claim] = {}
 
 
 class ChangeKind(StrEnum):

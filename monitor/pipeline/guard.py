@@ -225,7 +225,7 @@ def _records_of(tx: Transaction, known: Candidate | None) -> list[Paper]:
     if known is None:
         return []
     seen = sightings.with_text(tx, [known.stored.id]).values()
-    weak = {pair for pair, claim in known.claims.items() if claim > Claim.FIELD}
+    weak = {pair for pair, claim in known.keys.items() if claim > Claim.FIELD}
     return [
         Paper(
             text.title,

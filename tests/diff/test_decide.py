@@ -12,6 +12,7 @@ from monitor.model import (
     Authority,
     Candidate,
     ChangeKind,
+    Claim,
     FirstRun,
     Paper,
     Sighting,
@@ -41,7 +42,8 @@ def candidate(paper: Paper, *found_by: str, same_source: bool = True) -> Candida
         "s", known.raw_id, paper.version, paper.announce, known.fingerprint, NOW, NOW
     )
     stored = StoredPaper(7, paper, NOW, NOW, 1)
-    return Candidate(stored, known.keys, frozenset(found_by), (sighting,) if same_source else ())
+    keys = dict.fromkeys(known.keys, Claim.FIELD)
+    return Candidate(stored, keys, frozenset(found_by), (sighting,) if same_source else ())
 
 
 def decide(paper: Paper, *found: Candidate, **circumstances: object):

@@ -206,7 +206,7 @@ def test_the_reopened_are_found_in_few_statements_however_many(store: Database) 
     with store.ingesting() as tx:
         sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
         write_papers.apply(tx, "b", decisions, NOW)
-    assert len(said) <= 12
+    assert len(said) <= 14
     assert len(waiting(store)) == 100
 
 

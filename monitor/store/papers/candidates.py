@@ -139,8 +139,7 @@ def _assemble(
     ids = {id for matched_by in candidates_of for id in matched_by}
     if not ids:
         return [() for _ in candidates_of]
-    keys = papers.keys_of(tx, ids)
-    shared, claims = papers.shared_keys_of(tx, ids), paper_index.claims_of(tx, ids)
+    keys, shared = paper_index.claims_of(tx, ids), papers.shared_keys_of(tx, ids)
     stored = papers.stored_of(tx, ids, keys)
     for id, pairs in paper_index.of_papers(tx, schema.about, ids).items():  # of notices
         paper = structs.replace(stored[id].paper, about=group_by_scheme(pairs))
@@ -162,12 +161,11 @@ def _assemble(
         tuple(
             Candidate(
                 stored[id],
-                tuple(keys.get(id, ())),
+                keys.get(id, {}),
                 frozenset(matched_by[id]),
                 seen.get(id, ()),
                 ruled.get((position, id), ""),
                 tuple(shared.get(id, ())),
-                claims.get(id, {}),
             )
             for id in sorted(matched_by)
         )

@@ -142,13 +142,12 @@ def newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any
 
 
 def claims_of(tx: Transaction, ids: Iterable[int]) -> dict[int, dict[Key, Claim]]:
-    """Return the claims of papers to their identifiers, where those are not fields."""
-    columns = sa.select(_key.paper_id, _key.scheme, _key.value, _key.claim)
+    """Return the identifiers that papers are recognised by, in order, with their claims."""
+    columns = _key.paper_id, _key.scheme, _key.value
+    query = sa.select(*columns, _key.claim).where(among(_key.paper_id, ids)).order_by(*columns)
     claims: dict[int, dict[Key, Claim]] = defaultdict(dict)
-    for id, scheme, value, claim in tx.execute(
-        columns.where(among(_key.paper_id, ids), _key.claim.is_not(None))
-    ):
-        claims[id][scheme, value] = Claim(claim)
+    for id, scheme, value, claim in tx.execute(query):
+        claims[id][scheme, value] = _read_claim(claim)
     return claims
 
 

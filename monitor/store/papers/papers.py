@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -154,7 +154,7 @@ def shared_keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
 
 
 def stored_of(
-    tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
+    tx: Transaction, ids: Iterable[int], keys: Mapping[int, Iterable[Key]]
 ) -> dict[int, StoredPaper]:
     """Return stored papers by id, with the identifiers in `keys`."""
     rows = tx.execute(_PAPERS, {"values": ids}).all()
@@ -177,7 +177,7 @@ def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[st
     return {id: (title, tuple(authors)) for id, title, authors in tx.execute(query)}
 
 
-def _to_stored_paper(row: Any, keys: Sequence[tuple[str, str]]) -> StoredPaper:
+def _to_stored_paper(row: Any, keys: Iterable[tuple[str, str]]) -> StoredPaper:
     # `Paper.url` has the link.
     by_scheme = group_by_scheme(pair for pair in keys if pair[0] != LINK)
     paper = Paper(
