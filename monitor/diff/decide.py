@@ -11,7 +11,7 @@ from itertools import chain, combinations
 from msgspec.structs import replace
 
 from monitor.identity.keys import says_no_more, with_placeholders
-from monitor.identity.notices import notice
+from monitor.identity.notices import have_other_ids, notice
 from monitor.identity.resolve import (
     Key,
     KnownWork,
@@ -28,10 +28,12 @@ from monitor.identity.resolve import (
 from monitor.identity.same_work import same_work
 from monitor.identity.withdrawals import (
     NO_STANDING,
+    OF_PUBLISHER,
     Basis,
     Standing,
     as_report,
     basis,
+    may_retract,
     nameless,
     reported_by,
     speaks_for_itself,
@@ -134,7 +136,7 @@ class _Chunk:
         which may mark it is withdrawn.
         """
         matching = self._match(keyed, candidates)
-        if keyed.paper.withdrawn and not keyed.retracted:
+        if keyed.paper.withdrawn and not keyed.retracted and not notice(keyed.paper):
             marked = [(work, why) for work, why in matching if self._basis(keyed, work)]
             if not marked and self.circumstances.standing.authority is not Authority.EVERY:
                 # A publisher may give the retraction a DOI of its own.
@@ -142,7 +144,8 @@ class _Chunk:
                 marked = [
                     (work, why)
                     for work, why in self._match(unnamed, candidates)
-                    if self._basis(keyed, work) is Basis.REGISTRANT
+                    if may_retract(keyed.paper, work.paper)
+                    and self._basis(keyed, work) in OF_PUBLISHER
                 ]
             speaks = speaks_for_itself(keyed, self.circumstances.standing)
             if marked or (speaks and not matching):
@@ -179,7 +182,14 @@ class _Chunk:
         return any(
             report
             and (why := basis(report, keyed.paper, keyed.keys, standing, brought=brought))
-            and (why is Basis.NAMED or same_work(nameless(report.paper), keyed.paper).same)
+            and (
+                why is Basis.NAMED
+                or (
+                    may_retract(report.paper, keyed.paper)
+                    and same_work(nameless(report.paper), keyed.paper).same
+                )
+            )
+            and (why is not Basis.OWN_ENTRY or not have_other_ids(report.own_keys, keyed.own_keys))
             for report, brought, standing in chain(stored, here)
         )
 

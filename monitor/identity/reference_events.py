@@ -16,6 +16,7 @@ from monitor.model import (
     COMMENT,
     CONCERN,
     CORRECTION,
+    REPORT,
     RETRACTION,
     Candidate,
     ChangeKind,
@@ -33,6 +34,7 @@ _NOTICES = {
     RETRACTION: ReferenceChange.RETRACTED,
     CONCERN: ReferenceChange.CONCERN,
     CORRECTION: ReferenceChange.CORRECTED,
+    REPORT: ReferenceChange.REPORTED,
 }
 Pair = tuple[str, str]
 _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview": "OpenReview {}"}
@@ -42,11 +44,15 @@ _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview
 # finds that was read so long before it.
 OLD_CORRECTION = timedelta(days=90)
 OLD_AT_UPGRADE = timedelta(days=7)
-_GRAVE = (ReferenceChange.RETRACTED, ReferenceChange.CONCERN)
+_GRAVE = (ReferenceChange.RETRACTED, ReferenceChange.REPORTED, ReferenceChange.CONCERN)
 
 
-def looked_up(keyed: IncomingPaper, before: Candidate | None) -> list[IncomingPaper]:
-    """Return the records to look up references by: a record, and the stored paper `before` it.
+def looked_up(
+    keyed: IncomingPaper, before: Candidate | None, earlier: IncomingPaper | None
+) -> list[IncomingPaper]:
+    """Return the records to look up references by: a record, and its paper as it was before.
+
+    That is stored, or an `earlier` record of the same reading.
 
     A notice is about other works (`named_works`), and a comment reports nothing. A report of a
     retraction is looked up as its source gave it.
@@ -55,7 +61,8 @@ def looked_up(keyed: IncomingPaper, before: Candidate | None) -> list[IncomingPa
         return [keyed.reports]
     if effect_of(keyed) or is_about_another(keyed.paper):
         return []
-    return [keyed, *([as_record(before.stored.paper, before.keys)] if before else [])]
+    stored = [as_record(before.stored.paper, before.keys)] if before else []
+    return [keyed, *stored, *([earlier] if earlier else [])]
 
 
 def named_works(about: Iterable[Pair]) -> IncomingPaper:
@@ -64,6 +71,11 @@ def named_works(about: Iterable[Pair]) -> IncomingPaper:
     A reference with such an identifier has the news, whatever its title: that may be a slip.
     """
     return IncomingPaper(Paper(""), tuple(about), title_key="", raw_id="", fingerprint="")
+
+
+def is_certain(event: ReferenceEvent) -> bool:
+    """Whether an event asserts its change, which others may only report or suppose."""
+    return event.change is not ReferenceChange.REPORTED and not event.perhaps
 
 
 def is_of_notice(event: ReferenceEvent) -> bool:
@@ -116,6 +128,29 @@ def reported_by_notice(
     event = _event(record.paper, references, source, now)
     after = _name(record) or record.paper.title
     return structs.replace(event, change=change, identity=identity, after=after)
+
+
+def reported_by_record(
+    record: IncomingPaper,
+    references: Sequence[Paper],
+    source: str,
+    now: datetime,
+    *,
+    marks: bool = False,
+    standing: Standing = NO_STANDING,
+) -> ReferenceEvent:
+    """Return what a withdrawn record reports: a retraction if it `marks` its paper or a reference.
+
+    Otherwise its source only says that there was one.
+    """
+    marks = marks or any(basis(record, p, identifiers(p), standing) for p in references)
+    return structs.replace(
+        _event(record.paper, references, source, now),
+        change=ReferenceChange.RETRACTED if marks else ReferenceChange.REPORTED,
+        identity=("", _mark_of(source, record.raw_id)),
+        before=_preprint_name(record),
+        title_after=_other_title(record.paper, references),
+    )
 
 
 def _event(paper: Paper, references: Sequence[Paper], source: str, now: datetime) -> ReferenceEvent:
@@ -182,16 +217,14 @@ def events_of(
     keyed, paper = decision.keyed, decision.keyed.paper
     event = _event(paper, references, source, now)
     if keyed.reports or (paper.withdrawn and not keyed.retracted):
-        record = keyed.reports or keyed
-        # It marks the stored paper, or a reference that it names.
-        marks = decision.paper_id is not None and not keyed.reports
-        marks = marks or any(basis(record, p, identifiers(p), standing) for p in references)
-        yield structs.replace(
-            event,
-            change=ReferenceChange.RETRACTED if marks else ReferenceChange.REPORTED,
-            identity=("", _mark_of(source, record.raw_id)),
-            before=_preprint_name(record),
-            title_after=_other_title(record.paper, references),
+        is_joined = decision.paper_id is not None or decision.earlier_in_chunk is not None
+        yield reported_by_record(
+            keyed.reports or keyed,
+            references,
+            source,
+            now,
+            marks=is_joined and not keyed.reports,
+            standing=standing,
         )
         return
     if paper.withdrawn:

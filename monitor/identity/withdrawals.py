@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
+from monitor.identity.authors import agreement
 from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.identity.same_work import same_work
 from monitor.model import REPORT, Authority, IncomingPaper, Paper
-from monitor.text import without_withdrawal
+from monitor.text import title_key, without_withdrawal
 from monitor.text.addresses import is_shared_host
 from monitor.text.registrants import RegistrantKind, registrant
 
@@ -27,10 +28,15 @@ class Basis(StrEnum):
     """Why a record may mark a paper that it is recognised as."""
 
     NAMED = "it names the paper by an identifier"
-    OWN_ENTRY = "its source brought the paper"
     RECORD = "its source keeps the record of papers"
     REGISTRANT = "its DOI is of the paper's publisher"
     HOST = "it is on the paper's host"
+    OWN_ENTRY = "its source brought the paper"
+
+
+# Hold for a retraction that has another DOI than its paper. Of a source's own entries with two DOIs
+# one may be withdrawn and the other not, such as versions in a repository.
+OF_PUBLISHER = (Basis.REGISTRANT, Basis.HOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,6 @@ def basis(
     named = record.own_keys
     if not {*named, *record.about}.isdisjoint(keys):
         return Basis.NAMED
-    if brought:
-        return Basis.OWN_ENTRY
     if _keeps_record(named, standing) and same_work(record.paper, paper).same:
         return Basis.RECORD
     if not _publishers(named).isdisjoint(_publishers(keys)):
@@ -69,7 +73,7 @@ def basis(
     is_only_host = host == host_of(paper.url) and not is_shared_host(host)
     if host and is_only_host and standing.host in ("", host):
         return Basis.HOST
-    return None
+    return Basis.OWN_ENTRY if brought else None
 
 
 def speaks_for_itself(record: IncomingPaper, standing: Standing) -> bool:
@@ -114,12 +118,20 @@ def as_report(record: IncomingPaper) -> IncomingPaper:
     return structs.replace(record, paper=paper, keys=links, about=named, reports=record)
 
 
+def may_retract(record: Paper, paper: Paper) -> bool:
+    """Whether a record with a DOI of its own may retract a paper: title and authors agree."""
+    if title_key(record.title) != title_key(paper.title):
+        return False
+    authors = agreement(record.authors, paper.authors)
+    return authors is None or authors.met > 0
+
+
 def nameless(paper: Paper) -> Paper:
     """Return a paper to compare by its text: a retraction may have a DOI of its own."""
     return structs.replace(paper, keys={}, url="", pdf_url="")
 
 
-def reported_by(report: Paper) -> IncomingPaper | None:
+def reported_by(report: Paper, raw_id: str = "") -> IncomingPaper | None:
     """Return the withdrawn record of which a stored notice was made by `as_report`, else None."""
     if report.type != REPORT:
         return None
@@ -127,4 +139,4 @@ def reported_by(report: Paper) -> IncomingPaper | None:
     paper = structs.replace(
         report, title=title, type="", keys=report.about, about={}, withdrawn=True
     )
-    return IncomingPaper(paper, named, title_key="", raw_id="", fingerprint="")
+    return IncomingPaper(paper, named, title_key="", raw_id=raw_id, fingerprint="")

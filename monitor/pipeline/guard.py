@@ -16,8 +16,8 @@ from msgspec import Struct, structs
 from monitor.identity import reference_events
 from monitor.identity.keys import LINK, group_by_scheme, with_keys
 from monitor.identity.notices import effect_of
-from monitor.identity.resolve import recognise, stored_work
-from monitor.identity.withdrawals import NO_STANDING, Standing
+from monitor.identity.resolve import contest, recognise, stored_work
+from monitor.identity.withdrawals import NO_STANDING, Standing, may_retract, reported_by
 from monitor.model import (
     Candidate,
     ChangeKind,
@@ -61,9 +61,12 @@ class StoredNotice(Struct, frozen=True):
         self, references: Sequence[Paper], works: Iterable[Paper], now: datetime
     ) -> ReferenceEvent:
         """Return the change that it reports of references; `works` are what it is about."""
-        event = reference_events.reported_by_notice(
-            self.record, references, self.id, self.source, now
-        )
+        if report := reported_by(self.record.paper, self.record.raw_id):
+            event = reference_events.reported_by_record(report, references, self.source, now)
+        else:
+            event = reference_events.reported_by_notice(
+                self.record, references, self.id, self.source, now
+            )
         return reference_events.with_identifiers_of(event, works)
 
     def is_reported_late(self, now: datetime, *, only_recent: bool = False) -> bool:
@@ -128,7 +131,14 @@ def record_changes(
         *(
             (("record", at), record)
             for at, decision in enumerate(decisions)
-            for record in reference_events.looked_up(decision.keyed, before[at])
+            for record in reference_events.looked_up(
+                decision.keyed, before[at], _earlier_of(decision, decisions)
+            )
+        ),
+        *(
+            (("title", at), contest(report, report.own_keys))
+            for at, decision in enumerate(decisions)
+            if (report := decision.keyed.reports) and report.own_keys
         ),
     ]
     found = collections.find(tx, libraries, [record for _, record in lookups], now)
@@ -148,7 +158,11 @@ def record_changes(
             about, listed = [works[id].paper], [*own.values()]
             events += [notice.reports(listed, about, now) for notice in late]
     for at, decision in enumerate(decisions):
-        if not (own := references["record", at]):
+        own = references["record", at]
+        if report := decision.keyed.reports:  # its identifiers may be of the report itself
+            titled = references["title", at].items()
+            own |= {id: paper for id, paper in titled if may_retract(report.paper, paper)}
+        if not own:
             continue
         listed = [*own.values()]
         for named in _named_notices(tx, decision.keyed.paper, source):
@@ -162,6 +176,12 @@ def record_changes(
         subscriptions.wake_immediate(tx, None, now)
     withdrawn = (reference_events.withdrawn_by(decision.keyed, source) for decision in decisions)
     stored_events.withdraw(tx, set(chain.from_iterable(withdrawn)))
+
+
+def _earlier_of(decision: Decision, decisions: Sequence[Decision]) -> IncomingPaper | None:
+    """Return the first record, in one chunk, of the paper that a decision's record is of."""
+    at = decision.earlier_in_chunk
+    return None if at is None else decisions[at].keyed
 
 
 def _subjects_of(
@@ -205,7 +225,8 @@ def _load_notices(tx: Transaction, ids: Collection[int]) -> dict[int, StoredNoti
         paper = structs.replace(known.paper, about=group_by_scheme(subjects.get(id, ())))
         record = with_keys(paper)
         if effect_of(record) and not paper.withdrawn:
-            source = seen[id][0].source if id in seen else ""
+            source, name = (seen[id][0].source, seen[id][0].raw_id) if id in seen else ("", "")
+            record = structs.replace(record, raw_id=name)
             notices[id] = StoredNotice(record, id, source, known.first_seen)
     return notices
 

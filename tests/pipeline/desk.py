@@ -7,7 +7,7 @@ from datetime import datetime
 
 from monitor.diff.decide import DecisionContext
 from monitor.identity.withdrawals import NO_STANDING, Standing
-from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Paper
+from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Paper, Role
 from monitor.pipeline.store_chunk import Chunk, StoredChunk, store_chunk
 from monitor.store.digests import digests
 from monitor.store.engine.database import Database
@@ -31,13 +31,16 @@ def read(
     first_run: FirstRun | None = None,
     assigns: tuple[str, ...] = (),
     standing: Standing = NO_STANDING,
+    role: Role = Role.NEWS,
+    guarded: Collection[str] = (),
 ) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
         circumstances = DecisionContext(
             now, first_run, dated=True, assigns=assigns, standing=standing
         )
-        return store_chunk(tx, Chunk(source, result, circumstances, now))
+        chunk = Chunk(source, result, circumstances, now, role=role, guarded=guarded)
+        return store_chunk(tx, chunk)
 
 
 def match(

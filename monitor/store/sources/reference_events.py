@@ -12,6 +12,7 @@ from msgspec import structs
 from monitor.identity.keys import LINK, hash_of_text, identifiers, with_keys
 from monitor.identity.reference_events import (
     concerns,
+    is_certain,
     is_news_since,
     is_of_notice,
     join,
@@ -33,6 +34,13 @@ _item = schema.digest_event.c
 _delivery = schema.delivery.c
 _digest = schema.digest.c
 
+# What the events assert of which there are uncertain ones.
+_ASSERTED = {
+    ReferenceChange.PUBLISHED: ReferenceChange.PUBLISHED,
+    ReferenceChange.RETRACTED: ReferenceChange.RETRACTED,
+    ReferenceChange.REPORTED: ReferenceChange.RETRACTED,
+}
+
 
 def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     """Store events that are not stored yet, and return how many there were.
@@ -41,7 +49,7 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     """
     new = 0
     for event in events:
-        if event.change is ReferenceChange.PUBLISHED and not _is_wanted(tx, event):
+        if event.change in _ASSERTED and not _is_wanted(tx, event):
             continue
         stored = _same(tx, event)
         if stored is not None and stored.void:
@@ -60,21 +68,23 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
 
 
 def _is_wanted(tx: Transaction, event: ReferenceEvent) -> bool:
-    """Whether a publication is to be stored: not if it is uncertain, and another one is certain.
+    """Whether an event is to be stored: not if it is uncertain, and another one asserts the same.
 
-    A certain one takes the place of uncertain ones that are in no digest.
+    What is asserted takes the place of uncertain events that are in no digest.
     """
     record = with_keys(event.work)
     keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
-    published = [
+    asserted = _ASSERTED[event.change]
+    alike = [
         other
         for other in _events(tx, _event.id.in_(keyed))
-        if other.change is ReferenceChange.PUBLISHED
+        if _ASSERTED.get(other.change) is asserted
+        and not other.void
         and collections.why_same(record, other.work, "key")
     ]
-    if event.perhaps:
-        return all(other.perhaps for other in published)
-    uncertain = [other.id for other in published if other.perhaps]
+    if not is_certain(event):
+        return not any(map(is_certain, alike))
+    uncertain = [other.id for other in alike if not is_certain(other)]
     in_digest = sa.select(_item.event_id).where(_item.event_id == _event.id)
     gone = sa.delete(schema.reference_event).where(among(_event.id, uncertain), ~in_digest.exists())
     tx.execute(gone)
