@@ -21,6 +21,7 @@ from monitor.model import (
     OtherTitle,
     Paper,
     Revision,
+    WithdrawnBy,
 )
 from monitor.text import clean
 
@@ -33,17 +34,21 @@ def explain_papers(
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
     earlier: Mapping[int, EarlierText] = {},
     owned: Collection[int] = (),
+    withdrawn_by: Mapping[int, WithdrawnBy] = {},
 ) -> tuple[DigestSection, ...]:
     """Return the papers of a draft, those in full or with a long title explained.
 
     `explain(topic, paper, sources)` returns why the topic matches a paper as the digest shows it:
     its spans are positions in the text shown. `other_titles` are those under which papers were
-    seen, and `earlier` the texts of revised papers before, by paper id; `owned` are in a library.
+    seen, and `earlier` the texts of revised papers before, by paper id; `owned` are in a library,
+    and `withdrawn_by` says who reported withdrawals.
     """
 
     def entry(listed: DigestPaper) -> DigestPaper:
         if listed.paper_id in owned:
             listed = structs.replace(listed, owned=True)
+        if (by := withdrawn_by.get(listed.paper_id)) and listed.kind is ChangeKind.WITHDRAWN:
+            listed = structs.replace(listed, withdrawn_by=by)
         in_full = listed.paper_id in draft.in_full
         if not in_full and len(listed.paper.title) <= LONG_TITLE:
             return listed

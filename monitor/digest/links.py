@@ -73,10 +73,14 @@ def title_link(paper: Paper, search: str) -> Link:
 
 
 def own_links(entry: DigestPaper) -> tuple[Link, ...]:
-    """Return the code, data and pages of a paper, from its source or its text, at most six."""
+    """Return the code, data and pages of a paper, from its source or its text, at most six.
+
+    The record that reports a withdrawal is first.
+    """
     elsewhere = {url for _, _, url in _identifiers(entry.paper, _PAGES)}
     times = Counter[str]()
-    links: list[Link] = []
+    notice = web_url(entry.withdrawn_by.url) if entry.withdrawn_by else ""
+    links = [Link("notice", notice)] if notice else []
     # Older digests were sent without those of the text.
     known: Iterable[tuple[str, str]] = entry.paper.links.items()
     if entry.excerpt_rule:

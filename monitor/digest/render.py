@@ -61,7 +61,7 @@ _LINE = "title_line."
 _SHARED = (_LINE, "found.")
 _INPUTS = attrgetter(
     *("paper", "kind", "reasons", "sources", "source_titles", "first_seen", "search"),
-    *("also", "revised", "excerpt_rule", "lists", "owned"),
+    *("also", "revised", "excerpt_rule", "lists", "owned", "withdrawn_by"),
 )
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384

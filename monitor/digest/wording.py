@@ -147,9 +147,13 @@ def place(entry: DigestPaper, zone: str) -> str:
 
 
 def signals(entry: DigestPaper) -> str:
-    """Return `in your library · in 3 lists · 12 votes`, as far as it is in any or has votes."""
-    votes = entry.paper.upvotes
-    parts = ["in your library"] if entry.owned else []
+    """Return `in your library · in 3 lists · 12 votes`, as far as it is in any or has votes.
+
+    A withdrawn paper begins with `withdrawn, says PubMed`.
+    """
+    votes, by = entry.paper.upvotes, entry.withdrawn_by
+    parts = [f"withdrawn, says {by.source}"] if by else []
+    parts += ["in your library"] if entry.owned else []
     parts += [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
     return " · ".join([*parts, format_count(votes, "vote")] if votes else parts)
 

@@ -36,6 +36,7 @@ from monitor.model.digests import SourceWarning as SourceWarning
 from monitor.model.digests import Templates as Templates
 from monitor.model.digests import TopicWhy as TopicWhy
 from monitor.model.digests import UnsentMatch as UnsentMatch
+from monitor.model.digests import WithdrawnBy as WithdrawnBy
 from monitor.model.digests import best_papers as best_papers
 from monitor.model.digests import share_places as share_places
 from monitor.model.identity import FILLED as FILLED

@@ -43,6 +43,13 @@ class OtherTitle(msgspec.Struct, frozen=True):
     source: str
 
 
+class WithdrawnBy(msgspec.Struct, frozen=True):
+    """Who says that a paper is withdrawn: the title of a source, and the link of its record."""
+
+    source: str
+    url: str = ""
+
+
 class Formula(msgspec.Struct, frozen=True):
     """A formula of a title or abstract: as the text shown has it, and in LaTeX."""
 
@@ -80,7 +87,8 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
     a revision shown in full what it changed. `excerpt_rule` is the rule (see
     `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
-    counts the last lists of its sources. `owned`: it is in a library of the subscription.
+    counts the last lists of its sources. `owned`: it is in a library of the subscription. What is
+    news as withdrawn is so `withdrawn_by` a source, None in older digests.
 
     Fields with their defaults are not stored.
     """
@@ -103,6 +111,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     excerpt_rule: int = 0
     lists: int = 0
     owned: bool = False
+    withdrawn_by: WithdrawnBy | None = None
 
     @property
     def standing(self) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
@@ -25,12 +26,15 @@ from monitor.identity.resolve import other_titles
 from monitor.match import TopicIndex
 from monitor.model import (
     AboutSubscription,
+    ChangeKind,
     Digest,
     MatchReason,
     OtherTitle,
     Paper,
+    SourceLabel,
     SourceReport,
     StoredPaper,
+    WithdrawnBy,
 )
 from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents
@@ -40,7 +44,7 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
-from monitor.store.papers import sightings, write_papers
+from monitor.store.papers import sightings, withdrawals, write_papers
 from monitor.store.sources import collections, reference_events, runs
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
@@ -269,6 +273,7 @@ def _digest(
         report = cache.reports.get(reported) or runs.report(tx, *reported)
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
+        withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
         earlier = write_papers.texts_before(tx, drafted.revisions)
         since = state.last_composed_at
         returned = matches.returned(tx, subscription.name, since) if since else []
@@ -280,7 +285,7 @@ def _digest(
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        groups=explain_papers(drafted, cache.explain, also, earlier, owned),
+        groups=explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by),
         report=tuple(
             replace(source, title=runtime.labels[source.source].title) for source in report
         ),
@@ -313,6 +318,19 @@ def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSu
         shares_recipients=subscription.name in runtime.sharing,
         archive_url=f"{url}/digests/{quote(subscription.name)}/{quote(period)}" if url else "",
     )
+
+
+def _withdrawn_by(
+    tx: Transaction, drafted: Draft, labels: Mapping[str, SourceLabel]
+) -> dict[int, WithdrawnBy]:
+    """Return who says of papers that are news as withdrawn that they are."""
+    entries = chain.from_iterable(group.entries for group in drafted.groups)
+    ids = [entry.paper_id for entry in entries if entry.kind is ChangeKind.WITHDRAWN]
+    standing = withdrawals.first_standing(tx, ids)
+    return {
+        id: WithdrawnBy(labels.get(row.source, SourceLabel()).title or row.source, row.url)
+        for id, row in standing.items()
+    }
 
 
 def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:

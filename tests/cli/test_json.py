@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,25 @@ def differences(result: Any, shape: Any, at: str = "") -> list[str]:
     found = [f"{at}.{key}" for key in sorted(result.keys() ^ shape.keys())]
     both = [key for key in shape if key in result]
     return found + [x for key in both for x in differences(result[key], shape[key], f"{at}.{key}")]
+
+
+def test_a_mark_that_is_undone(lived: House, say: Say):
+    """The store has one paper, which a notice calls retracted."""
+    lines = [
+        {"title": "Dust Rises", "doi": "10.5555/dust.1", "id": "dust"},
+        {"title": "Retraction: Dust Rises", "type": "retraction", "about": "doi:10.5555/dust.1"},
+    ]
+    lived.settings["sources"]["news"] = {"kind": "jsonl", "path": "*.jsonl"}
+    (lived.folder / "news.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    lived.ingest()
+    undone = say("papers", "unmark", "doi:10.5555/dust.1", "--json")
+    shape = {
+        "papers": [keys(f"id first_seen {TEXT}", sources=[keys("source document raw_id")])],
+        "undone": [keys("source raw_id title url at")],
+        "notified": ...,
+    }
+    assert differences(undone.json, shape) == []
+    assert (undone.status, undone.json["notified"]) == (0, [])
 
 
 @pytest.mark.parametrize(("line", "status", "shape"), EVERY, ids=[line for line, _, _ in EVERY])

@@ -85,8 +85,11 @@ ORDERS = (
 @pytest.mark.parametrize(
     ("order", "schemes", "store"),
     [
-        *((order, "doi", "sqlite") for order in ORDERS),
-        *((order, schemes, "sqlite") for order in ORDERS[:2] for schemes in ("pmid", "doi pmid")),
+        *(
+            (order, schemes, "sqlite")
+            for order in ORDERS
+            for schemes in ("doi", "pmid", "doi pmid")
+        ),
         *((order, "doi", "postgresql") for order in (*ORDERS[:2], ORDERS[4])),
     ],
 )

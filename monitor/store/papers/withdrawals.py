@@ -127,6 +127,14 @@ def of_paper(tx: Transaction, paper_id: int) -> list[Withdrawal]:
     return sorted(rows.values(), key=lambda row: (row.at, row.source, row.raw_id))
 
 
+def first_standing(tx: Transaction, ids: Iterable[int]) -> dict[int, Withdrawal]:
+    """Return the first record that marks each paper and was not undone, where one is known."""
+    standing = {
+        id: [row for row in of_paper(tx, id) if row.undone_at is None] for id in sorted(ids)
+    }
+    return {id: rows[0] for id, rows in standing.items() if rows}
+
+
 def undo(tx: Transaction, paper_id: int, now: datetime) -> list[Withdrawal]:
     """Declare the records that mark a paper to be mistaken; return them."""
     standing = [row for row in of_paper(tx, paper_id) if row.undone_at is None]
