@@ -22,6 +22,7 @@ from monitor.model import (
     Placed,
     Revision,
     TopicWhy,
+    WithdrawnBy,
 )
 from monitor.resources import resource
 from tests.digest.samples import NOW, PAPER, digest, entry_of
@@ -51,6 +52,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "revised": Revision(2, 1),
         "lists": 3,
         "owned": True,
+        "withdrawn_by": WithdrawnBy("Another source", "https://example.org/notice"),
         "formulas": (Formula("policy", "p_1"),),
         "excerpt_rule": 0,
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),

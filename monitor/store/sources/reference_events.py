@@ -34,7 +34,7 @@ _item = schema.digest_event.c
 _delivery = schema.delivery.c
 _digest = schema.digest.c
 
-# What the events assert of which there are uncertain ones.
+# The assertions of which there are uncertain events, too.
 _ASSERTED = {
     ReferenceChange.PUBLISHED: ReferenceChange.PUBLISHED,
     ReferenceChange.RETRACTED: ReferenceChange.RETRACTED,
