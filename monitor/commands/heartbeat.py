@@ -9,7 +9,9 @@ import os
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 
+from monitor.clocks import Clock
 from monitor.errors import StoreError
 from monitor.store.engine import processes
 from monitor.store.engine.database import Database
@@ -21,6 +23,7 @@ ALIVE = timedelta(minutes=5)
 # A worker beats every twenty seconds: after this time others take over its work.
 AT_WORK = timedelta(minutes=1)
 FORGOTTEN = timedelta(days=1)
+RECENT = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,27 @@ def vital_signs(database: Database) -> list[Check]:
         here = [at for name, at in signs.items() if name.startswith(_here(kind))]
         checks += [_check_heartbeat(kind, max(here))] if here else []
     return [recorded, *(checks or [service(database, expected=True)])]
+
+
+class RecentSigns:
+    """Vital signs for those who ask often and need no login: checked once in a few seconds.
+
+    A check writes to the store, and so would hold up whoever else writes. May be used by threads.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._lock = Lock()
+        self._checked_at: datetime | None = None
+        self._checks: list[Check] = []
+
+    def checks(self) -> list[Check]:
+        with self._lock:
+            now = self._clock.now()
+            if self._checked_at is None or abs(now - self._checked_at) >= RECENT:
+                self._checks, self._checked_at = vital_signs(self._database), now
+            return self._checks
 
 
 def service(database: Database, *, expected: bool) -> Check:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from monitor.config.content import content
 from monitor.config.settings import NAMED
 from monitor.config.yaml_positions import Page, Place, Value, read_lines, read_page
 from monitor.config.yaml_positions import Path as Where
@@ -82,7 +83,7 @@ class Environment:
     def _secret(self, name: str, file: str) -> str:
         """Read a secret of Docker's; the newline that editors put at the end is not part of it."""
         try:
-            self.files[file] = Path(file).read_bytes()
+            self.files[file] = content(Path(file), may_be_pipe=True)
             text = self.files[file].decode()
         except OSError as error:
             self.files[file] = b""
@@ -105,6 +106,7 @@ class Written:
 
     file: Path
     environment: Environment
+    text: bytes = b""
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[Where, Place] = field(default_factory=dict)
     as_written: dict[Where, str] = field(default_factory=dict)
@@ -160,7 +162,7 @@ def dotted(where: Where) -> str:
 def read(file: Path, variables: Mapping[str, str] | None = None) -> Written:
     """Read a configuration file with all that it includes; faults are in the result."""
     environment = Environment(os.environ if variables is None else variables)
-    written = _read_one(file, environment)
+    written = _read_one(file, environment, may_be_pipe=True)
     if written.faults and not written.values:
         _salvage_store(written)
     else:
@@ -176,7 +178,7 @@ def _salvage_store(written: Written) -> None:
     It must be on one line at the top level. If several lines name a store, it counts as not valid.
     """
     try:
-        lines = _bytes(written.file).decode("utf-8-sig").splitlines()
+        lines = written.text.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         lines = []
     mentions = [line for line in lines if _STORE.search(line.partition("#")[0])]
@@ -196,29 +198,32 @@ def watch(file: Path, variables: Mapping[str, str] | None = None) -> str:
         written = _read_one(file, environment)
         for included in _list_included(written, written.values.get("include")):
             files[str(included.absolute())] = _bytes(included)
-    for content in tuple(files.values()):
-        environment.fill(content.decode(errors="replace"))
+    for text in tuple(files.values()):
+        environment.fill(text.decode(errors="replace"))
     for name in FROM_ENVIRONMENT.values():
         environment.fill(f"${{{name}}}")
     digest = hashlib.sha256()
-    for name, content in sorted((files | environment.files).items()):
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
+    for name, text in sorted((files | environment.files).items()):
+        digest.update(f"{name}\0{len(text)}\0".encode())
+        digest.update(text)
     return digest.hexdigest()
 
 
 def _bytes(file: Path) -> bytes:
-    """Return the content of a file, empty when it cannot be read: `read` reports that."""
+    """Return the content of a file, empty when it cannot be read: `read` reports that.
+
+    A pipe, which can be read once, does not change.
+    """
     try:
-        return file.read_bytes()
+        return content(file)
     except OSError:
         return b""
 
 
-def _read_one(file: Path, environment: Environment) -> Written:
+def _read_one(file: Path, environment: Environment, *, may_be_pipe: bool = False) -> Written:
     """Read one file and put its variables in; without values when there is no using it."""
     written = Written(file, environment)
-    page = _page(written)
+    page = _page(written, may_be_pipe=may_be_pipe)
     written.places = page.places
     for where, line, message in page.problems:
         written.faults.append(Fault(str(file), line, dotted(where), message))
@@ -230,18 +235,18 @@ def _read_one(file: Path, environment: Environment) -> Written:
     return written
 
 
-def _page(written: Written) -> Page:
+def _page(written: Written, *, may_be_pipe: bool) -> Page:
     try:
-        content = written.file.read_bytes()
+        text = written.text = content(written.file, may_be_pipe=may_be_pipe)
     except FileNotFoundError:
         return Page(problems=[((), 1, f"there is no such file; {_BEGIN}")])
     except OSError as error:
         return Page(problems=[((), 1, f"this file cannot be read: {error.strerror}")])
     try:
         lines = written.file.suffix == ".jsonl"
-        return (read_lines if lines else read_page)(content.decode("utf-8-sig"), str(written.file))
+        return (read_lines if lines else read_page)(text.decode("utf-8-sig"), str(written.file))
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = text.count(b"\n", 0, error.start) + 1
         return Page(problems=[((), line, "this is not UTF-8 text; save the file as UTF-8")])
 
 

@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from monitor.commands.heartbeat import RecentSigns
 from monitor.errors import QueryError, UsageError
 from monitor.web import pages
 from monitor.web.guard import Guard
@@ -40,6 +41,7 @@ def make_application(site: Site) -> Starlette:
     )
     application.state.site = site
     application.state.shared = SharedPages(site.runtime.database, site.runtime.clock)
+    application.state.vital_signs = RecentSigns(site.runtime.database, site.runtime.clock)
     return application
 
 

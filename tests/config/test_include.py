@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from monitor import config
+from monitor.config import content
+from monitor.errors import ConfigError
 from tests.config.conftest import Write, check
 
 MAIN = """
@@ -98,3 +102,53 @@ def test_what_is_included_must_be_files_that_are_there(
 ) -> None:
     (found,) = check(write(MAIN.format(include=include)), {})
     assert (found.line, found.where, found.message) == (2, "include", fault)
+
+
+def problem(path: Path) -> str:
+    """The message of the only fault."""
+    with pytest.raises(ConfigError) as refused:
+        config.load(path, {})
+    [fault] = refused.value.faults
+    return fault.message
+
+
+def test_a_device_or_a_pipe_is_not_included(write: Write, tmp_path: Path) -> None:
+    """The first has no end, and the second would wait for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("/dev/zero", "pipe", "link"):
+        path = write(MAIN.format(include=name))
+        assert problem(path) == "this file cannot be read: it is no regular file"
+        config.watch(path, {})
+
+
+def test_a_link_to_a_file_is_included(write: Write, tmp_path: Path) -> None:
+    write("topics: {robots: {query: robot}}", "more.yaml")
+    (tmp_path / "link.yaml").symlink_to("more.yaml")
+    path = write(MAIN.format(include="link.yaml"))
+    assert list(config.load(path, {}).topics) == ["agents", "robots"]
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    assert problem(Path("/dev/zero")) == "this file cannot be read: it has more than 50 MB"
+    (tmp_path / "large.yaml").touch()
+    os.truncate(tmp_path / "large.yaml", content.MAX_BYTES + 1)
+    assert "more than 50 MB" in problem(tmp_path / "large.yaml")
+
+
+def test_the_configuration_may_come_from_a_pipe(write: Write, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = write(MAIN.format(include="[]")).read_bytes()
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(pipe.write_bytes, text)
+        assert list(config.load(pipe, {}).topics) == ["agents"]
+        written.result()
+
+
+def test_a_pipe_that_nobody_writes_to_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(content, "PIPE_SECONDS", 0.2)
+    assert "did not end within" in problem(tmp_path / "pipe")

@@ -23,6 +23,7 @@ import yaml
 from structlog.testing import capture_logs
 
 from monitor.app import App
+from monitor.commands.heartbeat import RECENT
 from monitor.store.digests import suppressions
 from tests.channels.test_slack_answers import signed
 from tests.house import House
@@ -174,9 +175,12 @@ def test_a_mail_program_unsubscribes_with_one_click(site: Site) -> None:
     assert (row.recipient, row.how) == (ADA, "one-click")
 
 
-def test_health_styles_and_metrics_answer_without_the_login(site: Site) -> None:
+def test_health_styles_and_metrics_answer_without_the_login(
+    site: Site, mailed: tuple[House, dict[str, str]]
+) -> None:
     with site.visitor() as visitor:
         beat(site.app, datetime.now(UTC))
+        mailed[0].clock.at += RECENT
         assert visitor.get("/healthz").json()["ok"]
         assert visitor.get("/static/style.css").headers["content-type"].startswith("text/css")
         assert visitor.get("/metrics").status_code == 401

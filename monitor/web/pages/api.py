@@ -17,7 +17,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.channels.slack.socket_mode import is_signed
 from monitor.commands.explain import explain
-from monitor.commands.heartbeat import vital_signs
 from monitor.commands.json_output import (
     Answer,
     deliveries_json,
@@ -229,9 +228,10 @@ def show_metrics(visit: Visit) -> Response:
 def health(visit: Visit) -> Response:
     """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
 
-    An operator also gets the names: those of libraries are the affair of their readers.
+    It is checked once in a few seconds. An operator also gets the names: those of libraries are the
+    affair of their readers.
     """
-    checks = vital_signs(visit.runtime.database)
+    checks = visit.app.state.vital_signs.checks()
     ok = all(check.ok for check in checks)
     answer = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
     return JSONResponse(answer | (_ages(visit) if ok else {}), 200 if ok else 503)
