@@ -1,4 +1,4 @@
-"""The bytes of a file of the configuration, which cannot hang or fill the memory."""
+"""Reading the files of the configuration, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 MAX_BYTES = 50_000_000
-# For what is no regular file, such as the pipe of `--config <(sops -d monitor.yaml)`.
+# For what is not a regular file, such as the pipe of `--config <(sops -d monitor.yaml)`.
 PIPE_SECONDS = 10.0
 
 
@@ -26,7 +26,7 @@ def content(file: Path, *, may_be_pipe: bool = False) -> bytes:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not may_be_pipe and not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         return _read(descriptor)
     finally:
         os.close(descriptor)

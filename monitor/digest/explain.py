@@ -41,7 +41,7 @@ def explain_papers(
     `explain(topic, paper, sources)` returns why the topic matches a paper as the digest shows it:
     its spans are positions in the text shown. `other_titles` are those under which papers were
     seen, and `earlier` the texts of revised papers before, by paper id; `owned` are in a library,
-    and `withdrawn_by` says who reported withdrawals.
+    and `withdrawn_by` names the sources of withdrawals.
     """
 
     def entry(listed: DigestPaper) -> DigestPaper:

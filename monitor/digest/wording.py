@@ -149,10 +149,10 @@ def place(entry: DigestPaper, zone: str) -> str:
 def signals(entry: DigestPaper) -> str:
     """Return `in your library · in 3 lists · 12 votes`, as far as it is in any or has votes.
 
-    A withdrawn paper begins with `withdrawn, says PubMed`.
+    A withdrawn paper begins with `withdrawn according to PubMed`.
     """
     votes, by = entry.paper.upvotes, entry.withdrawn_by
-    parts = [f"withdrawn, says {by.source}"] if by else []
+    parts = [f"withdrawn according to {by.source}"] if by else []
     parts += ["in your library"] if entry.owned else []
     parts += [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
     return " · ".join([*parts, format_count(votes, "vote")] if votes else parts)

@@ -87,8 +87,8 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
     a revision shown in full what it changed. `excerpt_rule` is the rule (see
     `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
-    counts the last lists of its sources. `owned`: it is in a library of the subscription. What is
-    news as withdrawn is so `withdrawn_by` a source, None in older digests.
+    counts the last lists of its sources. `owned`: it is in a library of the subscription. Of a
+    withdrawal, `withdrawn_by` is its source, None in older digests.
 
     Fields with their defaults are not stored.
     """

@@ -118,7 +118,7 @@ def test_a_device_or_a_pipe_is_not_included(write: Write, tmp_path: Path) -> Non
     (tmp_path / "link").symlink_to("pipe")
     for name in ("/dev/zero", "pipe", "link"):
         path = write(MAIN.format(include=name))
-        assert problem(path) == "this file cannot be read: it is no regular file"
+        assert problem(path) == "this file cannot be read: it is not a regular file"
         config.watch(path, {})
 
 

@@ -11,15 +11,9 @@ from monitor.identity.keys import identifiers, with_keys
 from monitor.identity.withdrawals import Basis, Standing, as_report, basis, reported_by
 from monitor.model import REPORT, Authority, Claim, Paper
 from monitor.text.addresses import is_shared_host
+from tests.identity.scenarios import SAND
 
-PAPER = Paper(
-    "Sand Moves Downhill in Winter",
-    "We watched sand on forty slopes for a winter. It moved downhill on all of them, most at noon.",
-    ("Ada Byron", "Bo Chen"),
-    venue="Journal of Sand",
-    url="https://journal.example.org/sand/1",
-    keys={"doi": "10.5555/sand.1", "pmid": "1"},
-)
+PAPER = replace(SAND, raw_id="")
 BARE = Paper(PAPER.title, PAPER.abstract, PAPER.authors)
 NOBODY = Standing()
 KEEPS = Standing(Authority.EVERY)

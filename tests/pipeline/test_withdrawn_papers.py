@@ -50,11 +50,16 @@ def told(house: House) -> House:
     return house
 
 
-def _withdraw(house: House) -> None:
-    """The paper is in one digest, its retraction in the next."""
+def _tell(house: House) -> None:
+    """The paper is in a digest."""
     write(house, "news/a.jsonl", PAPER)
     house.make_due()
     house.run()
+
+
+def _withdraw(house: House) -> None:
+    """The paper is in one digest, its retraction in the next."""
+    _tell(house)
     write(house, "notices/a.jsonl", NOTICE)
     house.next_morning()
 
@@ -70,8 +75,8 @@ def test_mail_names_who_says_that_a_paper_is_withdrawn(told: House, smtp: Script
     plain, html = (
         smtp.received[-1].message.get_body((kind,)).get_content() for kind in ("plain", "html")
     )
-    assert "withdrawn, says The Daily Notices" in " ".join(plain.split())
-    assert "withdrawn, says The Daily Notices" in " ".join(html.split())
+    assert "withdrawn according to The Daily Notices" in " ".join(plain.split())
+    assert "withdrawn according to The Daily Notices" in " ".join(html.split())
     assert re.search(f'<a href="{NOTICE_PAGE}"[^>]*>notice</a>', html)
     assert NOTICE_PAGE in plain
 
@@ -80,14 +85,14 @@ def test_slack_names_who_says_that_a_paper_is_withdrawn(told: House, slack: Slac
     told.by_slack(slack)
     _withdraw(told)
     posts = str(slack.posts)
-    assert "withdrawn, says The Daily Notices" in posts
+    assert "withdrawn according to The Daily Notices" in posts
     assert f"<{NOTICE_PAGE}|notice>" in posts
 
 
 def test_pages_name_who_says_that_a_paper_is_withdrawn(told: House) -> None:
     _withdraw(told)
     text = "".join(page.read_text() for page in (told.folder / "pages").rglob("2*.html"))
-    assert "withdrawn, says The Daily Notices" in text
+    assert "withdrawn according to The Daily Notices" in text
     assert f'<a href="{NOTICE_PAGE}">notice</a>' in text
 
 
@@ -115,9 +120,7 @@ def test_slack_corrects_a_withdrawal_that_was_a_mistake(told: House, slack: Slac
 
 
 def test_nobody_is_corrected_who_was_told_nothing(told: House) -> None:
-    write(told, "news/a.jsonl", PAPER)
-    told.make_due()
-    told.run()
+    _tell(told)
     write(told, "notices/a.jsonl", NOTICE)
     told.ingest()
     assert _undo(told) == ()
@@ -127,9 +130,7 @@ def test_nobody_is_corrected_who_was_told_nothing(told: House) -> None:
 
 
 def test_readers_are_told_when_a_false_record_is_split_off(told: House) -> None:
-    write(told, "news/a.jsonl", PAPER)
-    told.make_due()
-    told.run()
+    _tell(told)
     record = {**PAPER, "withdrawn": True, "id": "gone", "url": NOTICE_PAGE}
     write(told, "notices/a.jsonl", record)
     told.next_morning()

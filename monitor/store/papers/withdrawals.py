@@ -16,7 +16,7 @@ from msgspec import Struct
 from monitor.model import ChangeKind, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, fetch, index_value, insert_new, insert_or_update
+from monitor.store.engine.sql import among, index_value, insert_new, insert_or_update
 
 _row = schema.withdrawal.c
 _paper = schema.paper.c
@@ -106,33 +106,46 @@ def is_undone_notice() -> sa.ColumnElement[bool]:
 
 def of_paper(tx: Transaction, paper_id: int) -> list[Withdrawal]:
     """Return the records that mark a paper, or did, and the notices about it; oldest first."""
+    return of_papers(tx, [paper_id]).get(paper_id, [])
+
+
+def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Withdrawal]]:
+    """Return the records that mark each paper, as `of_paper` does."""
+    wanted = set(ids)
+    if not wanted:
+        return {}
     columns = [_row[name] for name in Withdrawal.__struct_fields__]
-    known = fetch(tx, sa.select(*columns).filter_by(paper_id=paper_id), Withdrawal)
+    known = sa.select(_row.paper_id, *columns).where(among(_row.paper_id, wanted))
     same = sa.and_(_key.scheme == _about.scheme, _key.value == _about.value)
     notices = (
         sa.select(
+            _key.paper_id,
             _sighting.source,
             _sighting.raw_id,
             _paper.title,
             _paper.url,
-            _sighting.first_seen_at.label("at"),
+            _sighting.first_seen_at,
         )
         .join_from(schema.paper_key, schema.about, same)
         .join(schema.paper, _paper.id == _about.paper_id)
         .join(schema.sighting, _sighting.paper_id == _about.paper_id)
-        .where(_key.paper_id == paper_id, _about.kind == ChangeKind.WITHDRAWN, ~_paper.withdrawn)
+        .where(among(_key.paper_id, wanted), _about.kind == ChangeKind.WITHDRAWN, ~_paper.withdrawn)
     )
-    rows = {(row.source, row.raw_id): row for row in fetch(tx, notices.distinct(), Withdrawal)}
-    rows |= {(row.source, row.raw_id): row for row in known}
-    return sorted(rows.values(), key=lambda row: (row.at, row.source, row.raw_id))
+    marks: dict[int, dict[Record, Withdrawal]] = defaultdict(dict)
+    for paper_id, *facts in (*tx.execute(notices.distinct()), *tx.execute(known)):
+        mark = Withdrawal(*facts)
+        marks[paper_id][mark.source, mark.raw_id] = mark
+    return {
+        id: sorted(of_it.values(), key=lambda mark: (mark.at, mark.source, mark.raw_id))
+        for id, of_it in marks.items()
+    }
 
 
 def first_standing(tx: Transaction, ids: Iterable[int]) -> dict[int, Withdrawal]:
     """Return the first record that marks each paper and was not undone, where one is known."""
-    standing = {
-        id: [row for row in of_paper(tx, id) if row.undone_at is None] for id in sorted(ids)
-    }
-    return {id: rows[0] for id, rows in standing.items() if rows}
+    marks = of_papers(tx, ids).items()
+    standing = {id: [mark for mark in of_it if mark.undone_at is None] for id, of_it in marks}
+    return {id: of_it[0] for id, of_it in standing.items() if of_it}
 
 
 def undo(tx: Transaction, paper_id: int, now: datetime) -> list[Withdrawal]:
