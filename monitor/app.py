@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import structlog
@@ -100,7 +100,8 @@ def open_app(
         hidden_variables.hide_stored(database, settings.variables, settings.sources)
         owner = hold_owner(database)
         stack.callback(owner.release)
-        client = _http_client(settings, database, clock)
+        stopping = Event()
+        client = _http_client(settings, database, clock, stopping)
         templates = _templates(settings)
         synonyms = synonyms_of(settings)
         tokens = _tokens(settings.smtp, client, KeptTokens(database, clock))
@@ -130,6 +131,7 @@ def open_app(
             channels=channels,
             tokens=tokens,
             keys=keys,
+            stopping=stopping,
         )
         yield App(settings, runtime)
 
@@ -164,7 +166,9 @@ def _templates(settings: Settings) -> JinjaTemplates:
     return open_them() if settings.templates else cast("JinjaTemplates", Later(open_them))
 
 
-def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpClient:
+def _http_client(
+    settings: Settings, database: Database, clock: Clock, stopping: Event
+) -> HttpClient:
     def open_it() -> HttpClient:
         from monitor.http.client import HttpClient
 
@@ -179,6 +183,7 @@ def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpCl
             memory=Servers(database, clock, settings.all_variables),
             # Large downloads are kept beside the store: `/tmp` of a container is small.
             downloads=database.path.parent if database.path else None,
+            stopping=stopping,
         )
 
     return cast("HttpClient", Later(open_it))

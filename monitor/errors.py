@@ -102,6 +102,13 @@ class WaitError(FetchError):
     """A server asked for a pause that is not over yet; no request was sent."""
 
 
+class DeferredError(MonitorError):
+    """A fetch that is left for later for a reason of our own, and leaves no trace.
+
+    Its host is busy with other requests of ours, or the service stops.
+    """
+
+
 class DocumentError(MonitorError):
     """A document does not have the format of its source."""
 

@@ -40,6 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Each library, and each module of Python that does I/O or brings in chance: its only homes.
 HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/engine/migrate.py",),
+    "apscheduler": ("service/jobs.py", "service/pools.py"),
     "atexit": ("cli/__init__.py", "sources/sandbox.py"),
     "asyncio": (
         "service/workers.py",
@@ -160,6 +161,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/engine/connect.py",
     ),
     "threading": (
+        "http/*",
         "app.py",
         "channels/email/oauth.py",
         "channels/file.py",
@@ -187,6 +189,8 @@ HOMES: dict[str, tuple[str, ...]] = {
         "pipeline/ingest.py",
         "pipeline/store_chunk.py",
         "pipeline/deliver.py",
+        "service/jobs.py",
+        "service/pools.py",
         "service/scheduler.py",
         "service/slack_listener.py",
         "sources/feed/xml_feed.py",

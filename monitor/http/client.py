@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import ssl
 import tempfile
+import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -77,7 +78,8 @@ class HttpClient:
     Processes that share `gate_dir` share the hosts' gates. Proxies are taken from the
     environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from
     SSL_CERT_FILE where it is set. `contact` is sent to every server; sources also send it
-    where a service asks for it elsewhere.
+    where a service asks for it elsewhere. Once `stopping` is set, fetches end within some seconds,
+    with a DeferredError; forms, of which a server may keep no second, come to their end.
     """
 
     version: str
@@ -85,6 +87,7 @@ class HttpClient:
     contact: str = ""
     memory: Memory = field(default_factory=Memory)
     downloads: Path | None = None
+    stopping: threading.Event = field(default_factory=threading.Event)
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
@@ -182,12 +185,14 @@ class HttpClient:
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""
         first, new_address, permanent = request.url, "", True
-        watch = Watch(self.monotonic, request.deadline.total_seconds())
+        stopping = self.stopping if request.form is None else threading.Event()
+        watch = Watch(self.monotonic, request.deadline.total_seconds(), stopping)
         for _ in range(MAX_REDIRECTS + 1):
             check_address(request)
             self._check_wait(request)
             waited_from = self.monotonic()
-            with self._gates.turn(request.url.host, request.apart.total_seconds()):
+            apart = request.apart.total_seconds()
+            with self._gates.turn(request.url.host, apart, watch.go_on):
                 watch.put_off(self.monotonic() - waited_from)
                 answer = self._exchange(request, watch)
             if isinstance(answer, Response):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import ssl
+import threading
 import urllib.request
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import httpcore
 import httpx
 
-from monitor.errors import FetchError
+from monitor.errors import DeferredError, FetchError
 from monitor.http.addresses import public_addresses
 
 
@@ -21,15 +24,25 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
+# Seconds between two looks whether to go on with a server that sends nothing.
+LOOK = 1.0
+
+
 class TooLateError(Exception):
     """The deadline of one answer has passed."""
 
 
 class Watch:
-    """A deadline that every single operation of a connection respects, over all redirects."""
+    """A deadline that every single operation of a connection respects, over all redirects.
 
-    def __init__(self, monotonic: Callable[[], float], seconds: float) -> None:
+    Once `stopping` is set, each of them ends with a DeferredError.
+    """
+
+    def __init__(
+        self, monotonic: Callable[[], float], seconds: float, stopping: threading.Event
+    ) -> None:
         self.monotonic = monotonic
+        self._stopping = stopping
         self._seconds = seconds
         self._ends = monotonic() + seconds
 
@@ -37,7 +50,12 @@ class Watch:
         """Count time for which no server is to blame, as that of waiting for one's turn."""
         self._ends += seconds
 
+    def go_on(self) -> None:
+        if self._stopping.is_set():
+            raise DeferredError("the program stops")
+
     def left(self, wished: float | None) -> float:
+        self.go_on()
         left = self._ends - self.monotonic()
         if left <= 0:
             raise TooLateError(f"{self._seconds:g} s")
@@ -80,7 +98,13 @@ class _Stream(httpcore.NetworkStream):
         self._stream, self._watch = stream, watch
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._watch.left(timeout))
+        """Read what comes. A server that sends nothing is not waited for when we are to stop."""
+        rest = math.inf if timeout is None else timeout
+        while rest > LOOK:
+            with suppress(httpcore.ReadTimeout):
+                return self._stream.read(max_bytes, self._watch.left(LOOK))
+            rest -= LOOK
+        return self._stream.read(max_bytes, self._watch.left(rest))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, self._watch.left(timeout))

@@ -156,6 +156,8 @@ def _compose_each(
     later: list[NextDue] = []
     cache = _RunCache(cached_explain(runtime.active.index(runtime.topics).why))
     for subscription, state in looked_at:
+        if runtime.stopping.is_set():
+            break
         try:
             slot = _slot(runtime, subscription, state, now, early)
             if slot is None:

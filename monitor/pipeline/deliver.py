@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from itertools import chain, count
+from itertools import count
 
 import structlog
 
@@ -30,6 +30,10 @@ from monitor.store.engine.database import Together, Transaction
 log = structlog.get_logger()
 
 
+# How many outage groups a command sends to at a time: hanging servers hold up no others.
+AT_ONCE = 40
+
+
 def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]:
     """Send the deliveries that are planned or due for another try, a thread an outage group.
 
@@ -38,10 +42,11 @@ def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]
     and begins no other.
     """
     groups = runtime.outage_groups
-    with ThreadPoolExecutor(max(1, len(groups)), thread_name_prefix="deliver") as pool:
+    at_once = max(1, min(len(groups), AT_ONCE))
+    with ThreadPoolExecutor(at_once, thread_name_prefix="deliver") as pool:
         job = partial(deliver_group, runtime, ignore_backoff=ignore_backoff)
         try:
-            attempted = list(chain.from_iterable(pool.map(job, groups)))
+            attempted = [id for sent in pool.map(job, groups) for id in sent.ids]
         except KeyboardInterrupt:
             runtime.stopping.set()
             log.warning("finishing work in progress")
@@ -55,32 +60,47 @@ def are_open(runtime: Runtime, group: str, more_than: int = 0) -> bool:
     return _waiting(runtime, _names(runtime, group), more_than + 1) > more_than
 
 
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """The deliveries that were attempted, by id; `is_cut` where a limit may have left others."""
+
+    ids: list[int]
+    is_cut: bool = False
+
+
 def deliver_group(
-    runtime: Runtime, group: str, *, ignore_backoff: bool = False, most: int | None = None
-) -> list[int]:
+    runtime: Runtime,
+    group: str,
+    *,
+    ignore_backoff: bool = False,
+    most: int | None = None,
+    seconds: float | None = None,
+) -> Attempted:
     """Send all that waits in one outage group, until it is done, down, or the service stops.
 
-    A process does one round of a group at a time. `most` is how many are attempted, None for all.
-    Returns their ids.
+    A process does one round of a group at a time. `most` is how many are attempted, and `seconds`
+    for how long another one is begun, None for no limit.
     """
+    until = None if seconds is None else time.monotonic() + seconds
     names = _names(runtime, group)
     settle_open(runtime, group, names)
     with runtime.database.reading() as tx:
         if not ignore_backoff and group in stored_incidents.resting(
             tx, DOWN, runtime.clock.now(), runtime.config_hash
         ):
-            return []
+            return Attempted([])
         swallows = _swallows(tx, group)
-    attempted: list[int] = []
+    ids: list[int] = []
     if swallows:
-        attempted = Round(runtime, group, names, 1, most, until_sent=True).send_all()
+        ids = Round(runtime, group, names, 1, most, until, until_sent=True).send_all().ids
         with runtime.database.reading() as tx:
             if _swallows(tx, group):
-                return attempted
+                return Attempted(ids)
     server = runtime.mail_server(group)
     at_once = _waiting(runtime, names, server.connections if server else 1)
-    left = None if most is None else most - len(attempted)
-    return attempted + Round(runtime, group, names, at_once, left).send_all()
+    left = None if most is None else most - len(ids)
+    rest = Round(runtime, group, names, at_once, left, until).send_all()
+    return replace(rest, ids=ids + rest.ids)
 
 
 def _swallows(tx: Transaction, group: str) -> bool:
@@ -116,12 +136,14 @@ class Round:
     names: Collection[str]
     at_once: int
     most: int | None
+    until: float | None  # by the monotonic clock
     until_sent: bool = False
     attempted: list[int] = field(default_factory=list)
     _begun: Iterator[int] = field(default_factory=count)
     _claimed: list[Delivery] = field(default_factory=list)
     _claiming: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
+    _is_cut: bool = False
     _is_down: bool = False
 
     def __post_init__(self) -> None:
@@ -129,16 +151,17 @@ class Round:
         with self.runtime.database.reading() as tx:
             self._wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
 
-    def send_all(self) -> list[int]:
-        """Send in as many threads as are allowed; return the ids of what was attempted."""
-        if not self.at_once:
-            return []
+    def send_all(self) -> Attempted:
+        """Send in as many threads as are allowed."""
         try:
-            with ThreadPoolExecutor(self.at_once, thread_name_prefix=self.group) as pool:
-                list(pool.map(lambda _: self.run(), range(self.at_once)))
+            if self.at_once == 1:
+                self.run()
+            elif self.at_once:
+                with ThreadPoolExecutor(self.at_once, thread_name_prefix=self.group) as pool:
+                    list(pool.map(lambda _: self.run(), range(self.at_once)))
         finally:
             self._let_go()
-        return self.attempted
+        return Attempted(self.attempted, self._is_cut and not self._over.is_set())
 
     def run(self) -> None:
         """Send until nothing is left, or another thread has ended the round."""
@@ -167,7 +190,10 @@ class Round:
     def _goes_on(self) -> bool:
         if self._over.is_set() or self.runtime.stopping.is_set():
             return False
-        return self.most is None or next(self._begun) < self.most
+        late = self.until is not None and time.monotonic() >= self.until
+        if late or (self.most is not None and next(self._begun) >= self.most):
+            self._is_cut = True
+        return not self._is_cut
 
     def _claim(self) -> Delivery | None:
         """Return the next delivery; several are claimed at a time where several are sent so."""

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import structlog
 
 from monitor.digest.wording import format_news
-from monitor.errors import StoreBusyError, StoreError, refuse_unknown
+from monitor.errors import DeferredError, StoreBusyError, StoreError, refuse_unknown
+from monitor.http.host_limits import patient
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
@@ -33,6 +34,8 @@ log = structlog.get_logger()
 
 # A command that read a large dump leaves the rest of its papers to the next one.
 SEARCHABLE_PER_COMMAND = 20_000
+# Seconds that a service waits for its first turn at a host, before it reads another source.
+FIRST_TURN = 5.0
 
 
 class Step(StrEnum):
@@ -55,12 +58,17 @@ class Task(NamedTuple):
 
 
 def do(
-    runtime: Runtime, task: Task, follow: Callable[[Task], object], batch_size: int | None = None
+    runtime: Runtime,
+    task: Task,
+    follow: Callable[[Task], object],
+    batch_size: int | None = None,
+    seconds: float | None = None,
 ) -> None:
     """Do a task as a service does it, and `follow` with each task that comes after it.
 
-    `batch_size` is how many subscriptions or deliveries one task takes, None for all: other tasks
-    take the rest. A task for what this configuration does not have does nothing.
+    `batch_size` is how many subscriptions or deliveries one task takes, and `seconds` for how long
+    it begins deliveries, None for all: other tasks take the rest. A task for what this
+    configuration does not have does nothing.
     """
     match task.step:
         case Step.INGEST:
@@ -75,7 +83,7 @@ def do(
         case Step.COMPOSE_SOME:
             _compose(runtime, int(task.target), follow, batch_size)
         case Step.DELIVER:
-            _deliver(runtime, task, follow, batch_size)
+            _deliver(runtime, task, follow, batch_size, seconds)
         case Step.SEARCH:
             make_searchable(runtime)
         case Step.CLEAN_UP:
@@ -86,9 +94,13 @@ def _ingest(runtime: Runtime, source: str) -> bool:
     if source not in runtime.sources or not is_due(runtime, source):
         return False
     try:
-        ingest(runtime, source)
+        with patient(FIRST_TURN):
+            ingest(runtime, source)
     except StoreBusyError as fault:
         log.info("source busy", source=source, reason=str(fault))
+        return False
+    except DeferredError as fault:
+        log.debug("reading deferred", source=source, reason=str(fault))
         return False
     return True
 
@@ -112,12 +124,15 @@ def _compose(
 
 
 def _deliver(
-    runtime: Runtime, task: Task, follow: Callable[[Task], object], batch_size: int | None
+    runtime: Runtime,
+    task: Task,
+    follow: Callable[[Task], object],
+    batch_size: int | None,
+    seconds: float | None,
 ) -> None:
     if batch_size and are_open(runtime, task.target, batch_size):
         follow(task)  # another worker helps meanwhile
-    attempted = deliver_group(runtime, task.target, most=batch_size)
-    if batch_size and len(attempted) >= batch_size:
+    if deliver_group(runtime, task.target, most=batch_size, seconds=seconds).is_cut:
         follow(task)
         return
     for channel in runtime.outage_groups.get(task.target, ()):

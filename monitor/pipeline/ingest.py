@@ -15,7 +15,7 @@ from operator import attrgetter
 
 import structlog
 
-from monitor.errors import FetchError, MonitorError, StoreError, WaitError
+from monitor.errors import DeferredError, FetchError, MonitorError, StoreError, WaitError
 from monitor.identity.keys import group_by_scheme, identifiers
 from monitor.model import (
     AskedWorks,
@@ -120,7 +120,8 @@ def ingest(
 
     Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
     `on_progress` gets each as it grows. With `accept` a reading that would be held is stored.
-    Raises StoreBusyError.
+    Raises StoreBusyError, and DeferredError when a fetch was left for later, of which nothing is
+    recorded.
     """
     configured, now = runtime.sources[name], runtime.clock.now()
     with locks.source_lock(runtime.database, name):
@@ -147,7 +148,11 @@ def ingest(
             or not state.whole_at <= now < state.whole_at + AFRESH,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
         )
-        done = list(reading.runs(validators))
+        try:
+            done = list(reading.runs(validators))
+        except DeferredError:
+            reading.recorder.discard()
+            raise
         if configured.role is Role.REFERENCE:
             fill_stored(runtime, name)
         if configured.role is Role.LIBRARY:
@@ -226,7 +231,7 @@ class _Pass:
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
             if not self._as_news:
                 self._leave_entries(names)
-        except StoreError:
+        except (StoreError, DeferredError):
             raise
         except WaitError as fault:
             self.wait = fault
@@ -269,7 +274,7 @@ class _Pass:
             if document and document.works:
                 self._note_answer(document.works)
             return self._read(document, offered.name) if document else None
-        except WaitError:
+        except (WaitError, DeferredError):
             raise
         except Exception as fault:
             error = self._error(fault, offered.name)

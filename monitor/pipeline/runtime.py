@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from functools import cached_property
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -22,6 +23,7 @@ from monitor.clocks import Clock, clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
 from monitor.errors import QueryError, refuse_unknown
+from monitor.http.host_limits import gate_of
 from monitor.identity.withdrawals import Standing, host_of
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
@@ -80,6 +82,12 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
     @property
     def is_folder(self) -> bool:
         return self.source.options.path is not None
+
+    @property
+    def host(self) -> str | None:
+        """The host that is asked first, as its requests are counted; None of a folder."""
+        address = None if self.is_folder else self.source.server_address
+        return gate_of(urlsplit(address).hostname or "") if address else None
 
     @property
     def first_run(self) -> FirstRun:

@@ -84,6 +84,13 @@ class PagesProcess:
             _end(self._process)
         self._start(self._listening)
 
+    def ask_to_end(self) -> None:
+        """Let the process begin to end; `end` waits for it."""
+        if self._process is not None and self._process.stdin:
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+            self._process.stdin = None  # `communicate` would flush it
+
     def end(self) -> None:
         """Let requests under way come to their end, and close the address."""
         self._stack.close()

@@ -7,6 +7,7 @@ import signal
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -82,13 +83,18 @@ class Running(ABC):
                 return
             settings = self._settings
             try:
-                with open_app(settings, self.clock, self._in_force) as app:
-                    self.work(app)
+                with ExitStack() as opened:
+                    self.work(opened.enter_context(open_app(settings, self.clock, self._in_force)))
+                    self._leave(opened.pop_all())
             except MonitorError as fault:
                 if self._good is None or settings is self._good:
                     raise
                 log.error("the changed configuration cannot be used", error=str(fault))
                 self._settings = self._good
+
+    def _leave(self, opened: ExitStack) -> None:
+        """Close what was opened for one configuration, now that its work has ended."""
+        opened.close()
 
     def _serve(self, app: App) -> None:
         """Note that the work is under way, so that these settings are good."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Callable, Collection
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -24,22 +24,35 @@ from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.ingest import is_due
 from monitor.pipeline.runtime import Runtime
 from monitor.service.job_queue import Queue, open_queue
+from monitor.service.jobs import Jobs
 from monitor.service.outages import Outages
 from monitor.service.pages import PagesProcess
+from monitor.service.pools import Pool, Share
 from monitor.service.process import Running
 from monitor.service.slack_listener import listening
 from monitor.store.engine.locks import Lock, is_source_locked, service_lock
 
 log = structlog.get_logger()
 
-BETWEEN_CLEAN_UPS = 6 * 3600
-READERS = 4
+BETWEEN_CLEAN_UPS = timedelta(hours=6)
+# How many sources on the network are read at a time, and how many folders.
+READERS, FOLDER_READERS = 6, 2
+# How many outage groups are sent to at a time, and beside them how many whose server hangs.
+SENDERS, HANGING = 8, 32
+# The part of a tick after which a server counts as one that hangs.
+HANGS_AFTER = 0.25
+# Seconds after which a group of deliveries lets others have its turn, if they wait.
+TURN = 30
 # Seconds after a start that news waits for a look at libraries, and digests at all sources.
 FIRST_LOOK = 600
+# Seconds that work in progress may take when the service stops or its configuration changes.
+STOPS_WITHIN = 5.0
 
 WATCH = "watch"
 COMPOSE = "compose"
 CLEAN_UP = "upkeep"
+SEARCH = "search"
+SOURCE = "source "
 DELIVER = "deliver "
 
 
@@ -48,6 +61,10 @@ class Service(Running):
     """The running service; while another one serves the same SQLite store, it stands by."""
 
     with_pages: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._first_look = FirstLook()
 
     def run(self) -> None:
         """Serve, and until the place is free stand by, with nothing open: then take it over."""
@@ -68,9 +85,10 @@ class Service(Running):
         # A SQLite store may be used by one service, one on PostgreSQL by any number.
         place = service_lock(database) if database.path else nullcontext()
         with place as lock, open_queue(database) as queue, ExitStack() as stack:
-            jobs = _Jobs(app.runtime, self.tick, lambda: self._look(app, lock), queue)
-            stack.callback(jobs.stop)
-            jobs.start()
+            look = partial(self._look, app, lock)
+            steps = _Steps(app.runtime, self.tick, look, queue, self._first_look)
+            stack.callback(self._stop, steps)
+            steps.start()
             pages = None
             if self.with_pages and app.settings.web:
                 pages = PagesProcess(app.settings, app.settings.web, self.clock)
@@ -80,13 +98,38 @@ class Service(Running):
             if app.settings.slack and app.settings.slack.app_token:
                 stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
-            while not self._wake.wait(self.tick.total_seconds()):
+            while not self._wake.wait(self.tick.total_seconds() * HANGS_AFTER):
+                steps.keep_time()
                 if pages:
                     pages.keep()
             log.info("finishing work in progress", because=self._reason())
-            jobs.stop()
+            if pages:
+                pages.ask_to_end()
+            self._stop(steps)
             with suppress(StoreError):
                 end_of_life(database, SERVICE)
+
+    def _stop(self, steps: _Steps) -> None:
+        """Let work in progress end. What waits for a server is left to itself, and claims no more.
+
+        Its store stays open until then; when the process ends before, all is as after a kill.
+        """
+        unfinished = steps.stop()
+        if unfinished:
+            log.warning("work not finished", jobs=unfinished)
+        self._unfinished = steps if unfinished else None
+
+    def _leave(self, opened: ExitStack) -> None:
+        if steps := self._unfinished:
+            self._unfinished = None
+
+            def close_later() -> None:
+                steps.join()
+                opened.close()
+
+            threading.Thread(target=close_later, name="unfinished", daemon=True).start()
+        else:
+            opened.close()
 
     def _look(self, app: App, lock: Lock | None) -> None:
         """Keep the lock, or stop when another service has it; take up a changed file."""
@@ -100,21 +143,44 @@ class Service(Running):
         self._reload(app)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """Work that a thread of its own does every `interval` seconds, and when it is woken.
+@dataclass(eq=False)
+class FirstLook:
+    """Which sources a service has not read since it began, and until when they are waited for.
 
-    Of those that share `turns`, as many work at a time as these allow.
+    A changed configuration does not begin again: no mail waits for a new source that is slow. News
+    waits for a new library, or changes of its papers would be lost.
     """
 
-    work: Callable[[], object]
-    interval: float
-    turns: AbstractContextManager[object] = field(default_factory=nullcontext)
-    woken: threading.Event = field(default_factory=threading.Event)
+    monotonic: Callable[[], float] = time.monotonic
+    _until: dict[str, float] = field(default_factory=dict)
+    _seen: frozenset[str] = frozenset()
+
+    def begin(self, sources: Collection[str], libraries: Collection[str]) -> None:
+        """Look at the sources of a configuration, of which `libraries` are guarded."""
+        new = sources if not self._seen else set(libraries) - self._seen
+        until = self.monotonic() + FIRST_LOOK
+        self._until = {
+            name: self._until.get(name, until)
+            for name in sources
+            if name in new or name in self._until
+        }
+        self._seen |= set(sources)
+
+    def end(self, source: str) -> None:
+        self._until.pop(source, None)
+
+    @property
+    def awaited(self) -> set[str]:
+        now = self.monotonic()
+        return {name for name, until in self._until.items() if now < until}
 
 
-class _Jobs:
-    """The jobs of one configuration. They never pile up: the store knows what is due."""
+class _Steps:
+    """The steps of the flow as the jobs of one configuration.
+
+    Watching, sources on the network, folders, deliveries and work on the store have threads of
+    their own each, as many for a thousand sources as for ten.
+    """
 
     def __init__(
         self,
@@ -122,53 +188,66 @@ class _Jobs:
         tick: timedelta,
         look: Callable[[], None],
         queue: Queue | None = None,
+        first_look: FirstLook | None = None,
     ) -> None:
         self.runtime = runtime
         self.look = look
         self.queue = queue
         self.outages = Outages(runtime)
-        self.began = time.monotonic()
-        self.unread = set(runtime.sources)
-        self._threads: list[threading.Thread] = []
-        seconds, readers = tick.total_seconds(), threading.Semaphore(READERS)
-        self._jobs = {
-            WATCH: _Job(self._watch, seconds),
-            COMPOSE: _Job(self._compose, seconds),
-            CLEAN_UP: _Job(partial(self._do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS),
-            "search": _Job(partial(self._do, Task(Step.SEARCH)), seconds),
-        }
+        self.first_look = first_look or FirstLook()
+        self.first_look.begin(runtime.sources, runtime.guarded_libraries)
+        self._tick = tick
+        self._ahead = runtime.ahead()
+        hangs_after = tick.total_seconds() * HANGS_AFTER
+        hosts = {f"{SOURCE}{name}": entry.host for name, entry in runtime.sources.items()}
+        self.jobs = Jobs(
+            {
+                WATCH: Pool(WATCH, Share(1)),
+                "store": Pool("store", Share(3)),
+                "folders": Pool("folders", Share(FOLDER_READERS)),
+                "sources": Pool("sources", Share(READERS, group_of=hosts.get)),
+                "deliveries": Pool("deliveries", Share(SENDERS, HANGING, hangs_after)),
+            }
+        )
+        add, do = self._add, self._do
+        add(WATCH, self._watch, tick, WATCH)
+        add(COMPOSE, self._compose, tick, "store")
+        add(CLEAN_UP, partial(do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS, "store")
+        add(SEARCH, partial(do, Task(Step.SEARCH)), tick, "store")
         for name in runtime.reading_order:
-            self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), seconds, readers)
+            pool = "folders" if runtime.sources[name].is_folder else "sources"
+            add(f"{SOURCE}{name}", partial(self._ingest, name), tick, pool)
         for group in runtime.outage_groups:
-            deliver = partial(self._do, Task(Step.DELIVER, group))
-            self._jobs[f"{DELIVER}{group}"] = _Job(deliver, seconds)
+            add(f"{DELIVER}{group}", partial(do, Task(Step.DELIVER, group)), tick, "deliveries")
+
+    def _add(self, name: str, work: Callable[[], object], interval: timedelta, pool: str) -> None:
+        seen_by = WATCH if name == CLEAN_UP else ""
+
+        def run() -> None:
+            with self.outages.watch(name, seen_by):
+                work()
+
+        self.jobs.add(name, run, interval, pool)
 
     def start(self) -> None:
-        for name, job in self._jobs.items():
-            self._threads.append(threading.Thread(target=self._run, args=(name, job), name=name))
-            self._threads[-1].start()
+        self.jobs.start()
 
-    def stop(self) -> None:
-        """Claim no more work, and wait for jobs in progress."""
+    def keep_time(self) -> None:
+        """Run all jobs when the clock was set; they wait by it, and this is called by another."""
+        self.jobs.review()
+        ahead = self.runtime.ahead()
+        if abs(ahead - self._ahead) > self._tick:
+            log.warning("clock set", seconds=round((ahead - self._ahead).total_seconds()))
+            self._ahead = ahead
+            self.jobs.wake_all()
+
+    def stop(self, seconds: float = STOPS_WITHIN) -> list[str]:
+        """Claim no more work; return the jobs that still run after so many seconds."""
         self.runtime.stopping.set()
-        for job in self._jobs.values():
-            job.woken.set()
-        for thread in self._threads:
-            thread.join()
+        return self.jobs.stop(seconds)
 
-    def wake(self, name: str) -> None:
-        """Run a job now rather than at its next tick; a mail need not wait for the clock."""
-        self._jobs[name].woken.set()
-
-    def _run(self, name: str, job: _Job) -> None:
-        while True:
-            job.woken.clear()  # before it looks whether to stop, or it would miss that
-            with job.turns:
-                if self.runtime.stopping.is_set():
-                    return
-                with self.outages.watch(name, seen_by=WATCH if name == CLEAN_UP else ""):
-                    job.work()
-            job.woken.wait(job.interval)
+    def join(self) -> None:
+        self.jobs.join()
 
     def _watch(self) -> None:
         self.runtime.owner.keep()
@@ -180,36 +259,37 @@ class _Jobs:
         if self.queue and living_workers(self.runtime.database):
             self.queue.put(task)
             return False
-        flow.do(self.runtime, task, follow or self._follow)
+        flow.do(self.runtime, task, follow or self._follow, seconds=TURN)
         return True
 
     def _follow(self, task: Task) -> None:
         """Do what follows a task: now, or by waking the job that does it."""
         match task.step:
             case Step.MATCH:
-                self.wake(COMPOSE)
+                self.jobs.wake(COMPOSE)
             case Step.DELIVER:
-                self.wake(f"{DELIVER}{task.target}")
+                self.jobs.wake(f"{DELIVER}{task.target}")
             case _:
                 flow.do(self.runtime, task, self._follow)
 
     def _ingest(self, source: str) -> None:
         task, following = Task(Step.INGEST, source), list[Task]()
         libraries = self.runtime.guarded_libraries
-        if source not in libraries and not libraries.isdisjoint(self._awaited):
+        awaited = self.first_look.awaited
+        if source not in libraries and not libraries.isdisjoint(awaited):
             return  # changes of papers that are not in their library yet would be lost
         if is_due(self.runtime, source) and not self._do(task, following.append):
             return
-        if source in self.unread and not is_source_locked(self.runtime.database, source):
-            self.unread.discard(source)
+        if source in awaited and self._was_read(source):
+            self.first_look.end(source)
         for next_task in following:
             self._follow(next_task)
 
+    def _was_read(self, source: str) -> bool:
+        """Say whether a source needs no reading now: also not one that its host put off."""
+        runtime = self.runtime
+        return not is_due(runtime, source) and not is_source_locked(runtime.database, source)
+
     def _compose(self) -> None:
         """After downtime, digests wait until each source was read once."""
-        self._do(Task(Step.MATCH if self._awaited else Step.COMPOSE))
-
-    @property
-    def _awaited(self) -> set[str]:
-        """The sources that were not read since the start; after a while, none."""
-        return self.unread if time.monotonic() - self.began < FIRST_LOOK else set()
+        self._do(Task(Step.MATCH if self.first_look.awaited else Step.COMPOSE))

@@ -25,6 +25,8 @@ log = structlog.get_logger()
 
 # Seconds between two looks at the connection; after failures in a row, ever more.
 WAITS = (1.0, 1.0, 5.0, 30.0, 120.0)
+# Seconds in which the connection has to end.
+ENDS_WITHIN = 2.0
 # A connection that was away for less is no incident.
 BRIEF = 120.0
 
@@ -41,7 +43,7 @@ def listening(slack: SlackSettings, runtime: Runtime) -> Iterator[None]:
         yield
     finally:
         stopping.set()
-        thread.join()
+        thread.join(ENDS_WITHIN)  # it may wait for Slack, and then does nothing more
 
 
 def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -> None:
@@ -54,6 +56,8 @@ def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -
     try:
         while not stopping.is_set():
             error = "" if connection.is_connected else connection.connect()
+            if stopping.is_set():
+                break
             if error and not failures:
                 down_since = time.monotonic()
                 log.warning("slack not connected", error=error)

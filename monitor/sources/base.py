@@ -128,6 +128,11 @@ class Source(ABC):
             yield self._page(url, sent)
 
     @property
+    def server_address(self) -> str:
+        """The address of the server that it asks first, "" for none."""
+        return self.options.url or ""
+
+    @property
     def vouches_for_dates(self) -> bool:
         """Whether a paper may count as older by the dates of this source: see `dated`."""
         return self.dated

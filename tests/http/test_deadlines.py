@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +12,10 @@ from pathlib import Path
 import httpcore
 import pytest
 
-from monitor.errors import FetchError
+from monitor.errors import DeferredError, FetchError
 from monitor.http.client import HttpClient
+from monitor.http.dialing import Watch
+from monitor.http.host_limits import Gates, patient
 from tests.http.doors import PUBLIC, Public, Site, Time
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
@@ -79,26 +84,29 @@ def test_F04_waiting_for_ones_turn_is_not_the_servers_time(
 
 
 class Listening(httpcore.NetworkBackend, httpcore.MockStream):
-    """A connection that notes how long each of its operations may take."""
+    """A silent connection that notes how long each of its operations may take in all."""
 
-    def __init__(self) -> None:
-        super().__init__([b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"])
-        self.timeouts: dict[str, float | None] = {}
+    def __init__(self, time: Time) -> None:
+        super().__init__([])
+        self.time = time
+        self.timeouts: dict[str, float] = defaultdict(float)
 
     def connect_tcp(self, host: str, port: int, timeout=None, *_: object):  # type: ignore[no-untyped-def]
-        self.timeouts["connect"] = timeout
+        self.timeouts["connect"] = timeout or 0.0
         return self
 
     def start_tls(self, ssl_context, server_hostname=None, timeout=None):  # type: ignore[no-untyped-def]
-        self.timeouts["tls"] = timeout
+        self.timeouts["tls"] = timeout or 0.0
         return self
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self.timeouts["write"] = timeout
+        self.timeouts["write"] = timeout or 0.0
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self.timeouts["read"] = timeout
-        return super().read(max_bytes)
+        assert timeout
+        self.timeouts["read"] += timeout
+        self.time.now += timeout
+        raise httpcore.ReadTimeout
 
 
 @pytest.mark.parametrize(
@@ -111,9 +119,60 @@ class Listening(httpcore.NetworkBackend, httpcore.MockStream):
 def test_F04_each_operation_has_its_own_time_within_the_deadline(
     tmp_path: Path, seconds: int, timeouts: dict[str, float]
 ) -> None:
-    names, dialler = lambda *_: [PUBLIC], Listening()
+    names, time = lambda *_: [PUBLIC], Time(0.0)
+    dialler = Listening(time)
     door = HttpClient(
-        version="1", gate_dir=tmp_path, resolve=names, dialler=dialler, monotonic=lambda: 0.0
+        version="1", gate_dir=tmp_path, resolve=names, dialler=dialler, monotonic=time
     )
-    door.get("https://feeds.example/", deadline=timedelta(seconds=seconds))
+    with pytest.raises(FetchError, match=r"no answer in time|did not finish within 5 s"):
+        door.get("https://feeds.example/", deadline=timedelta(seconds=seconds))
     assert dialler.timeouts == timeouts
+
+
+@pytest.mark.parametrize("answer", [Answer(hang=True), Answer(body=b"x" * 1000, piece=1)])
+def test_asked_to_stop_it_waits_for_no_server(
+    web: MisbehavingServer, door: HttpClient, answer: Answer
+) -> None:
+    """It was asked while the server was still sending, or sent nothing at all."""
+
+    def ask(_: Asked) -> Answer:
+        door.stopping.set()
+        return answer
+
+    web.decides("/", ask)
+    with pytest.raises(DeferredError):
+        Site(web, door).get(deadline=timedelta(hours=12))
+
+
+def test_a_form_is_posted_to_its_end_also_when_asked_to_stop(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
+    door.stopping.set()
+    web.answers("/", body=b"{}")
+    assert door.post_form(web.url("/"), {"a": "b"}, allow_private=True).content == b"{}"
+
+
+def test_a_reading_gives_up_its_first_turn_and_waits_for_the_next_ones(tmp_path: Path) -> None:
+    time = Time()
+    gates = Gates(tmp_path, wall=time, sleep=time.sleep)
+    with gates.turn("feeds.example"), patient(5.0):
+        with pytest.raises(DeferredError, match="did not finish"), gates.turn("FEEDS.example."):
+            pass
+        assert sum(time.slept) == pytest.approx(5.0)
+        with gates.turn("other.example"):
+            pass
+        with pytest.raises(FetchError, match="did not finish"), gates.turn("feeds.example"):
+            pass
+        assert sum(time.slept) == pytest.approx(5.0 + 600.0)
+
+
+def test_asked_to_stop_nobody_waits_for_a_turn(tmp_path: Path) -> None:
+    gates, stopping = Gates(tmp_path), threading.Event()
+    stopping.set()
+    watch = Watch(time.monotonic, 60, stopping)
+    with (
+        gates.turn("feeds.example"),
+        pytest.raises(DeferredError),
+        gates.turn("feeds.example", go_on=watch.go_on),
+    ):
+        pass

@@ -24,7 +24,7 @@ from monitor.commands.status import status
 from monitor.errors import ConfigError, StoreError
 from monitor.model import DeliveryState
 from monitor.pipeline.flow import Step, Task
-from monitor.service.scheduler import READERS, Service, _Jobs
+from monitor.service.scheduler import FIRST_LOOK, FOLDER_READERS, FirstLook, Service, _Steps
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine import processes
 from monitor.store.sources import runs
@@ -115,13 +115,13 @@ def at_once(house: House, smtp: ScriptedSmtp) -> House:
 
 
 def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: House):
-    """Four read at a time: with sources that keep them waiting, the fifth is read after them."""
+    """With folders that keep all threads waiting, one more is read after them."""
     page = house.settings["sources"].pop("page")
-    house.settings["sources"] = {f"page-{number}": page for number in range(READERS + 1)}
+    house.settings["sources"] = {f"page-{number}": page for number in range(FOLDER_READERS + 1)}
     house.write()
     until, read = threading.Event(), Counter[str]()
 
-    class Jobs(_Jobs):
+    class Jobs(_Steps):
         def _ingest(self, source: str) -> None:
             until.wait(PATIENCE)
             read[source] += 1
@@ -130,7 +130,7 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
         jobs = Jobs(app.runtime, timedelta(hours=1), lambda: None)
         jobs.start()
         until.set()
-        wait(lambda: len(read) == READERS + 1)
+        wait(lambda: len(read) == FOLDER_READERS + 1)
         jobs.stop()
     assert set(read.values()) == {1}
 
@@ -140,7 +140,7 @@ def test_a_job_that_is_woken_while_it_runs_runs_once_more(at_once: House, smtp: 
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
     with at_once.opened() as app:
-        jobs = _Jobs(app.runtime, timedelta(hours=1), lambda: None)
+        jobs = _Steps(app.runtime, timedelta(hours=1), lambda: None)
         jobs.start()
         try:
             assert smtp.held.wait(PATIENCE)
@@ -297,12 +297,12 @@ def test_news_waits_until_guarded_libraries_were_looked_at(house: House):
     house.settings["subscriptions"]["lab"]["guard"] = "refs"
     house.add("1.txt", AGENTS)
     with house.opened() as app:
-        jobs = _Jobs(app.runtime, TICK, lambda: None)
+        jobs = _Steps(app.runtime, TICK, lambda: None)
         looked_at = ("page", set()), ("refs", {"refs"}), ("page", {"refs", "page"})
         for source, read in looked_at:
             jobs._ingest(source)
             with app.runtime.database.reading() as tx:
-                assert {"page", "refs"} - jobs.unread == read
+                assert {"page", "refs"} - jobs.first_look.awaited == read
                 assert {name for name in read if runs.last_start(tx, name)} == read
 
 
@@ -331,3 +331,17 @@ def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(hou
     house.clock.move(days=2)
     found = "\n".join(house.problems())
     assert "no sign of life" in found and "digest of lab was due" in found
+
+
+def test_a_changed_configuration_waits_for_new_libraries_alone():
+    time = [0.0]
+    look = FirstLook(lambda: time[0])
+    look.begin(["page", "refs"], ["refs"])
+    assert look.awaited == {"page", "refs"}
+    look.end("refs")
+    look.begin(["page", "refs", "slow", "thesis"], ["refs", "thesis"])
+    assert look.awaited == {"page", "thesis"}
+    time[0] += FIRST_LOOK
+    assert look.awaited == set()
+    look.begin(["page", "refs"], ["refs"])
+    assert look.awaited == set()

@@ -181,6 +181,10 @@ class WindowSource(Source):
         return f"{target}{first}..{last} page {request.page}"
 
     @property
+    def server_address(self) -> str:
+        return self.base
+
+    @property
     def base(self) -> str:
         return (self.options.url or self.address).rstrip("/")
 
