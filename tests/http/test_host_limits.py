@@ -81,7 +81,8 @@ def plant(folder: Path, elsewhere: Path, how: str) -> None:
     gate = folder / "feeds.example.gate"
     if how == "folder is a link":
         elsewhere.with_name(gate.name).write_text("1.0")
-        return folder.symlink_to(elsewhere.parent)
+        folder.symlink_to(elsewhere.parent)
+        return
     folder.mkdir(0o700)
     if how == "file is a link":
         gate.symlink_to(elsewhere)
