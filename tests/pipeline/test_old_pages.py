@@ -63,10 +63,10 @@ def test_the_age_counts_from_the_delivery(house: House) -> None:
     house.run()
     assert DeliveryState.SENT not in house.states()
     folder.unlink()
-    house.run_after(hours=5)
+    house.run_after(hours=1)
     assert house.states() == [DeliveryState.SENT]
-    assert clean_up(house, pages="1h") == ["2026-11-21.html"]
-    assert clean_up(house, after_days=0.1, pages="1h") == []
+    assert clean_up(house, pages="30m") == ["2026-11-21.html"]
+    assert clean_up(house, after_days=0.1, pages="30m") == []
 
 
 def test_pages_of_another_store_and_of_a_folder_that_was_left_stay(delivered: House) -> None:
