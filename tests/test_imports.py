@@ -168,6 +168,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "match/index/__init__.py",
         "pipeline/deliver.py",
         "pipeline/runtime.py",
+        "pipeline/unchanged.py",
         "service/*",
         "store/engine/database.py",
         "store/engine/sql.py",
