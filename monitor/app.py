@@ -180,6 +180,7 @@ def _http_client(
             contact=settings.contact,
             version=version("paper-monitor"),
             gate_dir=gates,
+            gate_owner=database.path.stat().st_uid if database.path else 0,
             memory=Servers(database, clock, settings.all_variables),
             # Large downloads are kept beside the store: `/tmp` of a container is small.
             downloads=database.path.parent if database.path else None,

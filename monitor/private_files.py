@@ -10,10 +10,12 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 FILE = 0o600
 FOLDER = 0o700
+
+_SHARED = "other accounts of this machine can use it"
 
 
 def make_folder(path: Path, mode: int = FOLDER) -> None:
@@ -35,6 +37,30 @@ def create_file(path: Path, mode: int = FILE) -> BinaryIO:
     return file
 
 
+def open_shared(path: Path, owner: int) -> TextIO:
+    """Open a text for reading and appending that the processes of an account share, or create it.
+
+    Its folder is created, too. Raises OSError, also where the folder belongs to an account other
+    than this one, root or `owner`, where every account can write to it, or where the folder or the
+    file is a link or a pipe.
+    """
+    make_folder(path.parent)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        facts = os.fstat(folder)
+        if facts.st_uid not in (0, os.geteuid(), owner) or facts.st_mode & stat.S_IWOTH:
+            raise PermissionError(errno.EPERM, _SHARED, str(path.parent))
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        file = os.fdopen(os.open(path.name, flags, FILE, dir_fd=folder), "a+")
+    finally:
+        os.close(folder)
+    facts = os.fstat(file.fileno())
+    if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+        file.close()
+        raise PermissionError(errno.EPERM, "it is no file of its own", str(path))
+    return file
+
+
 def read_private(path: Path, owner: int) -> bytes:
     """Return the content of a file of this account, root or the account `owner`, and no other.
 
@@ -45,8 +71,7 @@ def read_private(path: Path, owner: int) -> bytes:
         is_ours = facts.st_uid in (0, os.geteuid(), owner)
         is_shared = facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
         if not stat.S_ISREG(facts.st_mode) or not is_ours or is_shared:
-            reason = "other accounts of this machine can use it"
-            raise PermissionError(errno.EPERM, reason, str(path))
+            raise PermissionError(errno.EPERM, _SHARED, str(path))
         return file.read()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.digest.render import JinjaTemplates
 from tests.channels.samples import digest, entry
+from tests.channels.test_file import pages as file_pages
+from tests.channels.test_file import send
+from tests.channels.test_page_index import fill
 from tests.house import SATURDAY, newest_digest
 from tests.patience import PATIENCE
 
@@ -50,7 +54,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     second.write_text(pages[1], encoding="utf-8")
     page, *_ = sorted((folder / "pages" / "agents-team").glob("*.html"), key=lambda p: len(p.name))
     index = folder / "pages" / "index.html"
-    return {"page": page, "second page": second, "mail": mail, "index": index}
+    many = folder / "many"
+    fill(many, date(2026, 6, 1), 173)
+    send(file_pages(many))
+    months = {"index of many": many / "index.html", "month": many / "index-2026-07.html"}
+    return {"page": page, "second page": second, "mail": mail, "index": index, **months}
 
 
 @pytest.fixture
@@ -60,7 +68,7 @@ def view(browser: Browser) -> Iterator[Page]:
         yield page
 
 
-@pytest.mark.parametrize("what", ["page", "mail", "index"])
+@pytest.mark.parametrize("what", ["page", "mail", "index", "index of many", "month"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_fits_fetches_nothing_and_can_be_read(
@@ -89,7 +97,7 @@ def lightness(view: Page, element: str, colour: str) -> float:
     return float(0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
 
 
-@pytest.mark.parametrize("what", ["page", "second page", "mail", "index"])
+@pytest.mark.parametrize("what", ["page", "second page", "mail", "index", "index of many", "month"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axe_finds_nothing(view: Page, shown: dict[str, Path], what: str, scheme: str):
     view.emulate_media(color_scheme=scheme)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -112,6 +112,14 @@ class Channel(ABC):
         hand-off.
         """
         return None
+
+    def delete_old(self, sent: Callable[[], Collection[tuple[str, str]]]) -> int:
+        """Delete files of old digests that the channel keeps; return how many digests there were.
+
+        `sent` reads the subscriptions and periods of digests that it was sent long ago. Raises
+        OSError.
+        """
+        return 0
 
     def check(self) -> str:
         """Check that the channel could send now, sending nothing; return the problem, or ""."""

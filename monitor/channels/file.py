@@ -1,32 +1,30 @@
-"""Pages in a folder: `<folder>/<subscription>/<period>.html`, and an index of what is there.
-
-A page carries the facts that the index needs in a comment at its end, so that the folder is all
-there is to know: pages may be deleted or moved in, and files of others are left alone.
-"""
+"""Pages in a folder: `<folder>/<subscription>/<period>.html`, and an index of what is there."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import stat
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from datetime import UTC
-from itertools import groupby
+from datetime import UTC, datetime
+from itertools import count, groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
-from urllib.parse import quote
-
-import msgspec
-from msgspec import structs
+from zoneinfo import ZoneInfo
 
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, down
+from monitor.channels.page_index import (
+    INDEX,
+    page_with_facts,
+    read_facts,
+    write_index,
+)
 from monitor.digest.layout import batches, byte_count, fit
 from monitor.digest.wording import full_date
 from monitor.errors import MonitorError
@@ -45,26 +43,7 @@ from monitor.private_files import FILE, create_file, make_folder
 from monitor.setting_types import FilePath, Mode
 from monitor.text import clean
 
-_FACTS = re.compile(rb"<!-- paper-monitor (\{.*\}) -->")
-_FACTS_AT_MOST = 4096
 _NAME_LIMIT = 80
-
-
-class PageLink(msgspec.Struct, frozen=True):
-    """A page as the index names it; `href`, which no page carries, is relative to the index.
-
-    `heading` is what people call its subscription, and `at` when it was composed, in UTC; pages of
-    earlier versions have neither.
-    """
-
-    title: str
-    subscription: str
-    period: str
-    papers: int
-    changes: int = 0
-    href: str = ""
-    heading: str = ""
-    at: str = ""
 
 
 class FileOptions(ChannelOptions):
@@ -97,7 +76,7 @@ class Pages(Channel):
             "html": pages[0],
             "title": f"{clean(digest.heading)}, {full_date(digest, digest.timezone)}",
             "heading": clean(digest.heading),
-            "at": f"{digest.composed_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
+            **_dates(digest.composed_at, digest.timezone),
             "papers": digest.papers,
             "changes": len(digest.references),
             "more": pages[1:],
@@ -106,9 +85,8 @@ class Pages(Channel):
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         html = templates.render("web/notice.html.j2", notice=notice)
-        title, at = clean(notice.subject), f"{notice.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
-        body = {"html": html, "title": title, "heading": "Notices", "at": at, "papers": 0}
-        return (Rendered(0, body),)
+        body = {"html": html, "title": clean(notice.subject), "heading": "Notices", "papers": 0}
+        return (Rendered(0, body | _dates(notice.at, notice.timezone)),)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         """Write the further pages, the page and the index, without which a page is sent too."""
@@ -161,14 +139,47 @@ class Pages(Channel):
     def _list_page(self, page: Path) -> Outcome:
         problem = ""
         try:
-            with self._lock:
-                links = sorted(_pages(self._folder), key=_when, reverse=True)
-                html = self.templates.render("web/index.html.j2", pages=links)
-                index = self._folder / "index.html"
-                _write(index, html.encode("utf-8", "replace"), self._page_mode())
+            self._write_index()
         except (OSError, MonitorError) as error:
             problem = f"the page is written, the index is not: {error}"
         return Outcome(DeliveryState.SENT, problem, reference=str(page))
+
+    def _write_index(self) -> None:
+        mode = self._page_mode()
+        with self._lock:
+            write_index(self._folder, self.templates, lambda path, html: _write(path, html, mode))
+
+    def delete_old(self, sent: Callable[[], Collection[tuple[str, str]]]) -> int:
+        """Delete pages where this channel writes them: one that was renamed or copied is kept."""
+        deleted = 0
+        for subscription, period in sent():
+            folder = self._folder / _file_name(subscription)
+            for named in (period, f"{period}-missed"):
+                page = folder / page_name(named)
+                if _is_file(page) and _is_of(page, subscription, period):
+                    _delete(page)
+                    deleted += 1
+        if deleted:
+            self._write_index()
+        return deleted
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a file is there, which neither is nor is reached by a link."""
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+
+
+def _is_of(page: Path, subscription: str, period: str) -> bool:
+    facts = read_facts(page)
+    return facts is not None and (facts.subscription, facts.period) == (subscription, period)
+
+
+def _delete(page: Path) -> None:
+    """Delete a page last, after the further ones: without it they would not be found again."""
+    further = (page.with_name(numbered(page.name, number)) for number in count(2))
+    for path in [*takewhile(_is_file, further)][::-1]:
+        path.unlink()
+    page.unlink()
 
 
 def _of_folders(mode: int) -> int:
@@ -226,33 +237,23 @@ def _content(delivery: Delivery) -> bytes:
         "period": delivery.period,
         "papers": body["papers"],
         "changes": body.get("changes", 0),
-        **{name: body[name][:300] for name in ("heading", "at") if name in body},
+        **{name: body[name][:300] for name in ("heading", "at", "month") if name in body},
     }
-    noted = json.dumps(facts).replace(">", "\\u003e")
-    page = f"{body['html'].rstrip()}\n<!-- paper-monitor {noted} -->\n"
-    return page.encode("utf-8", "replace")
+    return page_with_facts(body["html"], facts)
 
 
-def _when(page: PageLink) -> tuple[str, str, str]:
-    """Return what pages are ordered by. Numbers are names of periods of earlier versions."""
-    day = "" if page.period.isdigit() else page.period
-    return page.at or day, page.period.zfill(10), page.subscription
-
-
-def _pages(folder: Path) -> Iterator[PageLink]:
-    for path in folder.glob("*/*.html"):
-        with suppress(OSError, msgspec.DecodeError), path.open("rb") as file:
-            file.seek(max(path.stat().st_size - _FACTS_AT_MOST, 0))
-            last_line = file.read().rstrip().rpartition(b"\n")[2]
-            if facts := _FACTS.fullmatch(last_line):
-                href = quote(path.relative_to(folder).as_posix())
-                yield structs.replace(msgspec.json.decode(facts[1], type=PageLink), href=href)
+def _dates(at: datetime, zone: str) -> dict[str, str]:
+    """Return the instant that pages are ordered by, and the month of the date that they show."""
+    return {
+        "at": f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
+        "month": f"{at.astimezone(ZoneInfo(zone)):%Y-%m}",
+    }
 
 
 def _file_name(name: str) -> str:
     """Return a name that every file system takes: two different names never share one."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:_NAME_LIMIT]
-    if plain and plain == name and name != "index.html":
+    if plain and plain == name and not INDEX.fullmatch(name):
         return plain
     return f"{plain or 'page'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 

@@ -13,6 +13,7 @@ from monitor.cli.opening import open_configured
 from monitor.cli.options import Call, argument, finish, flag, full_command, option, word
 from monitor.cli.terminal import console, file_link, print_error, reading, show_table
 from monitor.commands import subscriptions
+from monitor.commands.heartbeat import take_over
 from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import local_time
 from monitor.config.settings import SubscriptionSettings
@@ -99,6 +100,7 @@ def run(call: Call) -> None:
 
         call.answer(runs_json(runs) | _digests_json(sent, failed), show)
         upkeep(app.runtime)
+        take_over(app.runtime.database)
     finish(runs_ok(runs) and not failed and all_sent(sent))
 
 

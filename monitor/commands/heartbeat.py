@@ -14,11 +14,13 @@ from threading import Lock
 from monitor.clocks import Clock
 from monitor.errors import StoreError
 from monitor.store.engine import processes
-from monitor.store.engine.database import Database
+from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.opening import CREATED_BY, is_there
 
 SERVICE = "serve"
 WORKER = "worker"
+# A round of the command `run`, which does the work of the service once.
+ROUND = "run"
 ALIVE = timedelta(minutes=5)
 # A worker beats every twenty seconds: after this time others take over its work.
 AT_WORK = timedelta(minutes=1)
@@ -49,6 +51,23 @@ def sign_of_life(database: Database, kind: str) -> None:
 def end_of_life(database: Database, kind: str) -> None:
     with database.writing() as tx:
         processes.forget(tx, f"{_here(kind)}{os.getpid()}")
+
+
+def take_over(database: Database) -> None:
+    """Record a round of `run`: a service that has fallen silent is not missed any more."""
+    with database.writing() as tx:
+        processes.beat(tx, ROUND, datetime.now(UTC))
+
+
+def last_sign(tx: Transaction) -> datetime | None:
+    """Return the last sign of life of the service, None where none runs or ought to.
+
+    One that is silent ought not to run once a later round of `run` has done its work.
+    """
+    last, taken_over = processes.last_beat(tx, SERVICE), processes.last_beat(tx, ROUND)
+    if last is None or _is_alive(last) or taken_over is None or taken_over < last:
+        return last
+    return None
 
 
 def living_workers(database: Database) -> int:
@@ -102,9 +121,9 @@ class RecentSigns:
 
 def service(database: Database, *, expected: bool) -> Check:
     with database.reading() as tx:
-        last = processes.last_beat(tx, SERVICE)
+        last = last_sign(tx)
     if last is None:
-        advice = "it has never run on this store; start it with paper-monitor serve"
+        advice = "it does not run on this store; start it with paper-monitor serve"
         return Check("service", not expected, advice)
     return _check_heartbeat("service", last)
 
@@ -124,9 +143,12 @@ def workers(database: Database) -> list[Check]:
 
 
 def _check_heartbeat(name: str, last: datetime) -> Check:
+    return Check(name, _is_alive(last), f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _is_alive(last: datetime) -> bool:
     # A heartbeat in the future is from before the clock was set back, and does not count.
-    alive = abs(datetime.now(UTC) - last) < ALIVE
-    return Check(name, alive, f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")
+    return abs(datetime.now(UTC) - last) < ALIVE
 
 
 def store(database: Database, *, whole: bool) -> Check:

@@ -14,12 +14,11 @@ from typing import TypeVar
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector
 from prometheus_client.exposition import generate_latest
 
-from monitor.commands.heartbeat import SERVICE
+from monitor.commands.heartbeat import last_sign
 from monitor.model import DeliveryState, Run
 from monitor.pipeline.runtime import Runtime
 from monitor.store import metrics as store_metrics
 from monitor.store.digests import deliveries, incidents
-from monitor.store.engine import processes
 from monitor.store.sources import runs
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -38,7 +37,7 @@ def metrics(runtime: Runtime) -> bytes:
         reports = runs.report(tx, runtime.sources, now - RECENT, now)
         states = deliveries.counts(tx)
         kinds = Counter((incident.kind,) for incident in incidents.open_incidents(tx))
-        last_beat = processes.last_beat(tx, SERVICE)
+        last_beat = last_sign(tx)
     _add(registry, "info", "The version that answers.", {(version("paper-monitor"),): 1}, "version")
     _add_runs(registry, done)
     read = {(r.source,): r.last_read.timestamp() for r in reports if r.last_read}

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from monitor.channels import retry_policy
-from monitor.commands.heartbeat import ALIVE, SERVICE
+from monitor.commands.heartbeat import ALIVE, last_sign
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
@@ -22,7 +22,6 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
 from monitor.store.sources import collections, reference_events, runs
@@ -315,12 +314,13 @@ _FAILED = 500
 def _stored_problems(view: _View) -> Iterator[Problem]:
     """Yield what the store shows to be wrong: incidents, a silent service, late digests."""
     yield from _list_incidents(view)
-    last_beat = processes.last_beat(view.tx, SERVICE)
+    last_beat = last_sign(view.tx)
     late = late_after(last_beat)
     if last_beat and late == LATE:
         yield Problem(
             f"the service has given no sign of life since {view.time(last_beat)}",
-            remedy="Start `paper-monitor serve` again; its log says why it ended.",
+            remedy="Start `paper-monitor serve` again; its log says why it ended. If cron does its "
+            "work instead, the next round of `paper-monitor run` ends this message.",
         )
     since = matches.unmatched_since(view.tx)
     if since is not None and since < view.now - LATE_FOR_SERVICE:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from monitor.commands.heartbeat import SERVICE
+from monitor.commands.heartbeat import last_sign
 from monitor.commands.status import count_changes, is_paused, late_after, next_slot, overdue_slot
 from monitor.digest.wording import format_news
 from monitor.errors import UsageError, nearest
@@ -18,7 +18,6 @@ from monitor.model import ListedDigest, Suppression, Topic
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
-from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
 from monitor.store.topics import matches, subscriptions
 
@@ -139,7 +138,7 @@ def report(
         for row in suppressions.listing(tx, now):
             stopped[address_of(row.recipient)].append(row)
         unsettled = _unsettled(tx, last)
-        late_before = now - late_after(processes.last_beat(tx, SERVICE))
+        late_before = now - late_after(last_sign(tx))
     reports = []
     for subscription in selected:
         name, settings = subscription.name, subscription.settings

@@ -297,10 +297,11 @@ class SubscriptionSettings(DestinationSettings):
 
 
 class RetentionSettings(Section):
-    """How long what is known is kept; papers are kept for ever unless an age or a number is set."""
+    """How long what is known is kept; papers and pages for ever unless a limit is set."""
 
     papers: Duration | None = None
     count: int | None = Field(None, ge=1)
+    pages: Duration | None = None
     matches: Duration = timedelta(days=180)
     bodies: Duration = timedelta(days=90)
     runs: Duration = timedelta(days=365)

@@ -84,6 +84,7 @@ class HttpClient:
 
     version: str
     gate_dir: Path
+    gate_owner: int = 0  # root, who may own that folder anyway
     contact: str = ""
     memory: Memory = field(default_factory=Memory)
     downloads: Path | None = None
@@ -95,7 +96,7 @@ class HttpClient:
     dialler: httpcore.NetworkBackend = field(default_factory=httpcore.SyncBackend)
 
     def __post_init__(self) -> None:
-        self._gates = Gates(self.gate_dir, self.wall, self.sleep)
+        self._gates = Gates(self.gate_dir, self.wall, self.sleep, self.gate_owner)
         for name in ("httpx", "httpcore"):  # they log whole URLs, with the keys in them
             logging.getLogger(name).setLevel(logging.WARNING)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from typing import IO
 from urllib.parse import quote
 
 from monitor.errors import DeferredError, FetchError
-from monitor.private_files import FILE, make_folder
+from monitor.private_files import open_shared
 
 ARXIV = "arxiv.org"  # 3 s apart, one connection: its terms of use
 GATE_PATIENCE = 600.0  # seconds to wait for one's turn at a host
@@ -42,6 +41,7 @@ class Gates:
     folder: Path
     wall: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
+    owner: int = 0  # who may own the folder, beside this account and root
 
     @contextmanager
     def turn(
@@ -54,12 +54,11 @@ class Gates:
         """
         gate = gate_of(host)
         spacing = max(apart, 3.0 if gate == ARXIV else 0.0)
+        path = self.folder / f"{quote(gate, safe='')}.gate"
         try:
-            make_folder(self.folder)
-            path = self.folder / f"{quote(gate, safe='')}.gate"
-            file = os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, FILE), "a+")
+            file = open_shared(path, self.owner)
         except OSError as fault:
-            raise FetchError(f"cannot keep the gate of {gate}: {fault.strerror}") from fault
+            raise FetchError(f"cannot keep the gate {path}: {fault.strerror}") from fault
         with file:
             self._lock(file, gate, go_on)
             _first_patience.set(None)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import structlog
 
+from monitor.channels.base import Channel
+from monitor.errors import TemplateError
 from monitor.match import paper_keywords
 from monitor.model import Role
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import Runtime
 from monitor.store import retention
+from monitor.store.digests import deliveries
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search, undecided
 from monitor.store.sources import collections
@@ -45,6 +49,23 @@ def upkeep(runtime: Runtime) -> None:
 
     _all(runtime, "entries", forget)
     _all(runtime, "runs", lambda tx: retention.prune_runs(tx, now - limits.runs))
+    if limits.pages:
+        _delete_pages(runtime, now - limits.pages)
+
+
+def _delete_pages(runtime: Runtime, before: datetime) -> None:
+    """Delete pages of digests sent before a time: one that is not sent may be looked for yet."""
+    for name, channel in runtime.channels.items():
+
+        def sent(channel: Channel = channel) -> set[tuple[str, str]]:
+            with runtime.database.reading() as tx:
+                return deliveries.sent_before(tx, channel.name, channel.recipients(), before)
+
+        try:
+            if count := channel.delete_old(sent):
+                log.info("old data deleted", what="pages", channel=name, count=count)
+        except (OSError, TemplateError) as fault:
+            log.warning("old pages not deleted", channel=name, error=str(fault))
 
 
 def _all(runtime: Runtime, what: str, step: Callable[[Transaction], int]) -> None:

@@ -28,6 +28,7 @@ from monitor.identity.withdrawals import Standing, host_of
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
+from monitor.pipeline.unchanged import Unchanged
 from monitor.setting_types import Variables
 from monitor.signing import KeyRing
 from monitor.sources.api.about import AboutSource
@@ -184,7 +185,7 @@ class Runtime:
     `ahead` how far the machine's clock has run ahead of the time that has passed.
 
     `not_before` holds the earliest time of the next message, by outage group and channel ("" for
-    the group).
+    the group). `unchanged` counts the readings of an hour that found nothing else.
     """
 
     settings: Settings
@@ -206,6 +207,7 @@ class Runtime:
     ahead: Callable[[], timedelta] = clock_ahead
     stopping: threading.Event = field(default_factory=threading.Event)
     not_before: dict[tuple[str, str], float] = field(default_factory=dict)
+    unchanged: Unchanged = field(default_factory=Unchanged)
 
     @property
     def sender(self) -> str:

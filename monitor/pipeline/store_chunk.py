@@ -406,6 +406,8 @@ class RunRecorder:
                 runs.fold_repeated(tx, self._run_id, run)
         self._run_id = 0
         _log_run(run, time.monotonic() - self._started_at, self.previous_error)
+        if _is_quiet(run):
+            self.runtime.unchanged.add(run.source, finished)
         if validators is not None:
             self.validators = {}
         return run
@@ -417,11 +419,22 @@ def _with_rejected(run: Run, rejected: Sequence[Rejected]) -> Run:
     return structs.replace(run, set_aside=first, rejected=run.rejected + len(rejected))
 
 
+def _is_quiet(run: Run) -> bool:
+    return run.outcome is RunOutcome.UNCHANGED and not run.error
+
+
 def _log_run(run: Run, seconds: float, previous_error: str) -> None:
-    """Log a run: a failure as a warning, one that only repeats itself as information."""
-    failed = run.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
+    """Log a run: a failure as a warning, one that only repeats itself as information.
+
+    A look at files that are the same comes each minute, and is counted instead (`Unchanged`).
+    """
+    level = logging.INFO
+    if run.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL) and run.error not in previous_error:
+        level = logging.WARNING
+    elif _is_quiet(run):
+        level = logging.DEBUG
     log.log(
-        logging.WARNING if failed and run.error not in previous_error else logging.INFO,
+        level,
         "source read",
         source=run.source,
         document=run.document,

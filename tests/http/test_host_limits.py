@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,65 @@ def test_a_gate_folder_that_cannot_be_written_is_a_failure(tmp_path: Path) -> No
         Gates(tmp_path / "file").turn("feeds.example"),
     ):
         pass
+
+
+OTHER = 65_534
+
+
+def plant(folder: Path, elsewhere: Path, how: str) -> None:
+    """Leave a folder of gates as another account of the machine can make one before we do."""
+    gate = folder / "feeds.example.gate"
+    if how == "folder is a link":
+        elsewhere.with_name(gate.name).write_text("1.0")
+        folder.symlink_to(elsewhere.parent)
+        return
+    folder.mkdir(0o700)
+    if how == "file is a link":
+        gate.symlink_to(elsewhere)
+    elif how == "file is a hard link":
+        gate.hardlink_to(elsewhere)
+    elif how == "file is a pipe":
+        os.mkfifo(gate, 0o600)
+    elif how == "everybody can write":
+        folder.chmod(0o777)
+    elif os.geteuid() == 0:
+        os.chown(folder, OTHER, OTHER)
+    else:
+        pytest.skip("only root can give a folder to another account")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "folder is a link",
+        "file is a link",
+        "file is a hard link",
+        "file is a pipe",
+        "everybody can write",
+        "of another account",
+    ],
+)
+def test_a_gate_that_another_account_left_empties_no_file(tmp_path: Path, how: str) -> None:
+    (tmp_path / "ours").mkdir()
+    precious = tmp_path / "ours" / "precious"
+    precious.write_text("kept")
+    folder = tmp_path / "gates"
+    plant(folder, precious, how)
+    before = [file.read_bytes() for file in sorted(precious.parent.iterdir())]
+    with (
+        pytest.raises(FetchError, match=rf"cannot keep the gate {folder}/feeds\.example\.gate: "),
+        Gates(folder).turn("feeds.example"),
+    ):
+        pass
+    assert [file.read_bytes() for file in sorted(precious.parent.iterdir())] == before
+
+
+def test_gates_beside_a_store_may_belong_to_the_account_of_the_store(tmp_path: Path) -> None:
+    """Such as for a command that root runs beside the service."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another account")
+    folder = tmp_path / "gates"
+    plant(folder, tmp_path, "of another account")
+    with Gates(folder, owner=OTHER).turn("feeds.example"):
+        (gate,) = folder.iterdir()
+    assert gate.stat().st_size

@@ -228,10 +228,30 @@ def test_a_source_that_keeps_failing_is_a_warning_at_the_beginning_and_the_end(h
             house.clock.move(hours=1)
         (house.folder / "later").mkdir()
         house.ingest()
-    loud = [one for one in logs if one["log_level"] != "info"]
+    loud = [one for one in logs if one["log_level"] not in ("debug", "info")]
     assert [one["event"] for one in loud] == ["source read", "source works again"]
     assert loud[1]["failures"] == 4
     assert len([one for one in logs if one["event"] == "source read"]) == 5
+
+
+def test_readings_that_find_nothing_new_are_one_line_an_hour(house: House):
+    house.add("1.txt", AGENTS)
+    with capture_logs() as logs, house.opened() as app:
+        for _ in range(182):
+            app.once.ingest(["page"])
+            house.clock.move(minutes=1)
+    lines = [one for one in logs if one["event"] in ("source read", "sources unchanged")]
+    loud = [one for one in lines if one["log_level"] != "debug"]
+    assert [one["event"] for one in loud] == ["source read", *["sources unchanged"] * 3]
+    assert [(one["readings"], one["log_level"]) for one in loud[1:]] == [
+        ({"page": 61}, "info"),
+        ({"page": 60}, "info"),
+        ({"page": 60}, "info"),
+    ]
+    assert [one["since"] for one in loud[1:]] == [
+        f"2026-11-21T0{hour}:01:00+00:00" for hour in (6, 7, 8)
+    ]
+    assert len(lines) == 182 + 3
 
 
 def test_looks_that_find_nothing_or_the_same_fault_do_not_fill_the_store(house: House):

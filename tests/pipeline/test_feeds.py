@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+import tempfile
 from datetime import datetime, timedelta
 from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 
@@ -101,3 +104,38 @@ def test_announce_is_what_a_source_said_of_a_paper(fed: House, web: MisbehavingS
     serve(web, arxiv.format(result).encode())
     fed.run()
     assert fed.next_morning() == {"lab": 1}
+
+
+# ── the gates of hosts ──────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("on_sqlite")
+def test_root_reads_into_the_store_of_another_account(fed: House, web: MisbehavingServer):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files to another account")
+    serve(web, feed(item(1)))
+    assert one(fed)[0] == "ok"
+    for path in (fed.folder, *fed.folder.rglob("monitor.db*")):
+        os.chown(path, 65_534, 65_534)
+    assert one(fed)[0] == "unchanged"
+
+
+def test_gates_in_the_temporary_folder_are_no_links(
+    fed: House,
+    web: MisbehavingServer,
+    postgres_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    fed.settings["store"] = postgres_url
+    serve(web, feed(item(1)))
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gates = tmp_path / f"paper-monitor-gates-{os.getuid()}"
+    gates.symlink_to(theirs)
+    [run] = fed.ingest()
+    assert run.outcome == "failed" and f"cannot keep the gate {gates}/" in run.error
+    assert list(theirs.iterdir()) == [] and web.requests == []
+    gates.unlink()
+    assert one(fed)[0] == "ok"

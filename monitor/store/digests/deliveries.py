@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -148,6 +149,23 @@ def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
     """Return the digests with deliveries that wait for these channels, oldest first."""
     waits = (_delivery.state.in_(WAITING), among(_delivery.channel, channels))
     return sorted(tx.scalars(sa.select(_delivery.digest_id).where(*waits).distinct()))
+
+
+def sent_before(
+    tx: Transaction, channel: str, recipients: Collection[str], at: datetime
+) -> set[tuple[str, str]]:
+    """Return the subscriptions and periods of the digests that were sent before a time."""
+    query = (
+        sa.select(_digest.subscription, _digest.period)
+        .join(schema.delivery, _delivery.digest_id == _digest.id)
+        .where(
+            _delivery.state == DeliveryState.SENT,
+            _delivery.channel == channel,
+            _delivery.recipient.in_(recipients),
+            _delivery.changed_at < at,
+        )
+    )
+    return {(subscription, period) for subscription, period in tx.execute(query)}
 
 
 def has_reached(tx: Transaction, subscription: str, period: str, prefix: str) -> bool:
