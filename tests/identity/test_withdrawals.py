@@ -122,7 +122,7 @@ def test_an_identifier_that_is_merely_linked_to_names_nothing():
 
 def test_a_report_is_a_notice_about_what_it_names_and_recognised_by_no_link():
     named = as_report(with_keys(withdrawn(keys={"doi": "10.5555/sand.1"}, url=BLOG)))
-    assert (named.paper.type, named.paper.title) == (REPORT, f"Retracted: {PAPER.title}")
+    assert (named.paper.type, named.paper.title) == (REPORT, PAPER.title)
     assert (named.about, named.paper.withdrawn) == ((("doi", "10.5555/sand.1"),), False)
     assert named.keys == (("url", "blog.example.net/42"),)
     linked = as_report(replace(with_keys(withdrawn(keys={"doi": "10.5555/sand.1"})), claims=LINKED))
