@@ -342,7 +342,7 @@ def test_many_guesses_at_once_hold_up_nothing(lived: House, guess_clock: GuessCl
             for _ in range(guesses)
         ]
         try:
-            wait(lambda: len(guess_clock.waits) == FREE_GUESSES + MAX_WAITING)
+            wait(lambda: len(guess_clock.waits) >= FREE_GUESSES + MAX_WAITING)
             assert client.get("/healthz").status_code == 503  # no service has ever run
         finally:
             guess_clock.released.set()
