@@ -390,6 +390,19 @@ WITHDRAWALS = (
         ("Retracted. It calls the paper “Dust Rises”.",),
     ),
     _marks("a DOI of the paper's publisher", _gone(keys={"doi": "10.5555/retraction.1"})),
+    _of_sand(
+        "a DOI of the publisher under another title",
+        SAND,
+        _gone(keys={"doi": "10.5555/retraction.2"}, title="Sand Moves Uphill in Winter"),
+        dict.fromkeys(WAYS, Outcome(BOTH)),
+    ),
+    _of_sand(
+        "a service that keeps the record, about another paper of the publisher",
+        SAND,
+        _gone(keys={"doi": "10.5555/sand.2"}),
+        dict.fromkeys((IN_ORDER, TURNED), Outcome(FIRST, withdrawn=SECOND)),
+        Standing(Authority.EVERY),
+    ),
     _marks("the host of the paper", _gone(url="https://www.journal.example.org/r/1")),
     _of_sand(
         "a service that keeps the record, about a paper of a dump",

@@ -8,7 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.identity.keys import identifiers, with_keys
-from monitor.identity.withdrawals import Basis, Standing, as_report, basis, reported_by
+from monitor.identity.withdrawals import (
+    Basis,
+    Standing,
+    as_report,
+    basis,
+    may_retract,
+    reported_by,
+)
 from monitor.model import REPORT, Authority, Claim, Paper
 from monitor.text.addresses import is_shared_host
 from tests.identity.scenarios import SAND
@@ -131,3 +138,20 @@ def test_a_report_is_a_notice_about_what_it_names_and_recognised_by_no_link():
     assert again and again.paper.title == PAPER.title
     assert again.keys == (("doi", "10.5555/sand.1"),)
     assert reported_by(PAPER) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "may"),
+    [
+        ({}, True),
+        ({"title": BARE.title.upper()}, True),
+        ({"authors": ()}, True),
+        ({"authors": BARE.authors[:1]}, True),
+        ({"authors": ("Eve Nobody",)}, False),
+        ({"title": "Sand Moves Uphill in Winter"}, False),
+    ],
+)
+def test_a_record_with_another_doi_retracts_a_paper_of_its_title_and_authors(
+    fields: dict[str, Any], may: bool
+):
+    assert may_retract(withdrawn(**fields), PAPER) is may

@@ -15,7 +15,8 @@ import structlog
 
 from monitor.app import App
 from monitor.log import set_up_logging
-from monitor.model import RunOutcome
+from monitor.model import Rejected, RunOutcome
+from monitor.pipeline.store_chunk import RunRecorder
 from monitor.setting_types import Variables
 from monitor.store.digests.packed import body_of, unpack
 from monitor.store.engine import schema
@@ -143,6 +144,17 @@ def test_values_are_neither_shown_nor_stored_nor_logged(
     for file in (store, store.with_name(f"{store.name}-wal"), backup):
         content = file.read_bytes().lower() if file.exists() else b""
         assert not any(key.encode() in content for key in KEYS), file
+
+
+def test_what_is_kept_of_rejected_records_quotes_no_value(served: House) -> None:
+    with served.opened() as app:
+        recorder = RunRecorder(app.runtime, app.runtime.sources["two"])
+        recorder.start()
+        recorder.set_aside([Rejected(f"page {TWO}", f"{TWO} is no title")])
+        run = recorder.finish(RunOutcome.FAILED, f"{TWO} is cut off", "a document")
+        assert secret_tables(app) == set()
+    assert run.error == "${KEY_TWO} is cut off"
+    assert run.set_aside == (Rejected("page ${KEY_TWO}", "${KEY_TWO} is no title"),)
 
 
 def read_names(app: App) -> list[str]:
