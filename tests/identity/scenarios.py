@@ -391,9 +391,9 @@ WITHDRAWALS = (
     ),
     _marks("a DOI of the paper's publisher", _gone(keys={"doi": "10.5555/retraction.1"})),
     _of_sand(
-        "a DOI of the publisher under another title",
+        "a DOI of the publisher under nearly the same title",
         SAND,
-        _gone(keys={"doi": "10.5555/retraction.2"}, title="Sand Moves Uphill in Winter"),
+        _gone(keys={"doi": "10.5555/retraction.2"}, title="Sand Moves Downhill in the Winter"),
         dict.fromkeys(WAYS, Outcome(BOTH)),
     ),
     _of_sand(
