@@ -232,7 +232,8 @@ def test_a_notice_marks_no_record_that_only_links_to_its_paper(
     )
     for records in [[diary, notice]] if together else [[diary], [notice]]:
         read(store, "page", *records)
-    read(store, "page", replace(diary, categories=("seen again",)), now=NOW + DAY)
+    again = replace(diary, categories=("seen again",)), replace(notice, abstract="Once more.")
+    read(store, "page", *again, now=NOW + DAY)
     assert not origin(store, 1).stored.paper.withdrawn
     read(store, "journal", FORESTS, now=NOW + DAY)
     assert origin(store, 3).stored.paper.withdrawn
