@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.identity.keys import identifiers, with_keys
+from monitor.identity.notices import attach
 from monitor.identity.withdrawals import (
     Basis,
     Standing,
@@ -16,7 +17,7 @@ from monitor.identity.withdrawals import (
     may_retract,
     reported_by,
 )
-from monitor.model import REPORT, Authority, Claim, Paper
+from monitor.model import REPORT, RETRACTION, Authority, ChangeKind, Claim, Decision, Paper
 from monitor.text.addresses import is_shared_host
 from tests.identity.scenarios import SAND
 
@@ -155,3 +156,12 @@ def test_a_record_with_another_doi_retracts_a_paper_of_its_title_and_authors(
     fields: dict[str, Any], may: bool
 ):
     assert may_retract(withdrawn(**fields), PAPER) is may
+
+
+def test_a_notice_that_was_mistaken_has_no_effect_on_its_paper():
+    about = {"doi": "10.5555/sand.1"}
+    notice = with_keys(Paper("Retraction: Sand", type=RETRACTION, about=about, raw_id="notice"))
+    decision, stored = Decision(notice, ChangeKind.NEW, news=True), dict.fromkeys(notice.about, 7)
+    for undone, papers in (({}, (7,)), ({"notice": {7}}, ()), ({"other": {7}}, (7,))):
+        [attached] = attach([decision], stored, {}, undone)
+        assert attached.effect and attached.effect.papers == papers
