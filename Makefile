@@ -32,11 +32,16 @@ pythons:                          ## tests with Python 3.12 and 3.13
 	        tests/cli tests/channels --ignore tests/channels/test_limits.py || exit 1; \
 	done
 
-# Without the slowest ones, which say nothing of libraries: each page in a browser, many digests.
-lowest: $(LOWEST)/.developing     ## tests with the lowest versions that pyproject.toml allows
+# What calls libraries: parsers of documents, the store and its migrations, channels, the command
+# line, and of the pages those that are served, compressed, logged in to, posted to and exported.
+# What repeats these calls at length says nothing of versions: each page in a browser, for each role
+# and at its limits, many digests, commands in processes of their own.
+SERVED := api compression connections exports feeds login pages reader_links search_pages unix_socket
+AT_LENGTH := channels/test_limits cli/test_process cli/test_secrets cli/test_shown
+lowest: $(LOWEST)/.developing     ## tests of what calls libraries, with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses auto \
-	    tests/web tests/channels tests/cli tests/store tests/sources \
-	    --ignore tests/web/test_browser.py --ignore tests/channels/test_limits.py
+	    tests/sources tests/store tests/channels tests/cli $(SERVED:%=tests/web/test_%.py) \
+	    $(AT_LENGTH:%=--ignore tests/%.py)
 
 check: $(VENV)/.developing        ## style, types, imports and the documentation's completeness
 	$(BIN)/ruff check .

@@ -4,8 +4,8 @@
 
 A text is what stands before one of the pattern's quantifiers, a piece many times, and a character
 that fails. Pieces are what the quantifier repeats and what stands on both of its sides, singly and
-in pairs. A text of twice the length may take at most `MAX_RATIO` times the processor time, and the
-longest text `LIMIT` seconds; what is measured is measured again before it is reported.
+in pairs. A text of twice the length may take at most `MAX_RATIO` times the processor time, and none
+more than finding `MOST_FOUND` letters. What is measured is measured again before it is reported.
 
 Each line of the output is an object: a pattern that begins, or one with a text that takes too long.
 Whoever reads them can end the process: the last pattern that began is the one that hangs.
@@ -36,7 +36,7 @@ import monitor
 
 LENGTHS = (1_250, 2_500, 5_000, 10_000, 20_000)
 MAX_RATIO = 2.5
-LIMIT = 0.2  # seconds
+MOST_FOUND = 1_500_000  # one by one; 0.2 s on a quiet machine
 HANGS = 3.0  # seconds of a single search
 # Texts are measured closely if those of this length take this long, and four times as long more
 # than a quarter of it: what grows with the square takes 25 times as long at the longest.
@@ -343,7 +343,7 @@ def measure(timed: Timed, text: Text) -> str:
             shorter, fault = 0.0, ""
             for length in LENGTHS:
                 longer = seconds(length, attempts)
-                is_slow = longer > LIMIT
+                is_slow = longer > MOST_FOUND * _seconds_of_a_letter()
                 if is_slow or (shorter and longer > MAX_RATIO * max(shorter, FLOOR)):
                     half = f", half of them {shorter:.4f} s" if shorter else ""
                     fault = f"{length:,} characters take {longer:.4f} s{half}"
@@ -354,6 +354,20 @@ def measure(timed: Timed, text: Text) -> str:
     except HangError:
         return f"no end after {HANGS} s"
     return fault
+
+
+@lru_cache
+def _seconds_of_a_letter() -> float:
+    """Return the processor time of a search that finds a letter, as this machine has it now."""
+    letters = "a" * 100_000
+
+    def find() -> float:
+        began = time.thread_time()
+        for _ in re.finditer(r"\w", letters):
+            pass
+        return time.thread_time() - began
+
+    return min(find() for _ in range(5)) / len(letters)
 
 
 def _seconds(timed: Timed, text: Any) -> float:

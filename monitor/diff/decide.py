@@ -18,7 +18,7 @@ from monitor.identity.resolve import (
     contest,
     lookup_keys,
     may_be_same_work,
-    names,
+    names_work,
     not_reread_since_split,
     recognise,
     shared_identifiers,
@@ -252,8 +252,8 @@ class _Chunk:
         else:
             self.stored[first.stored.id] = first
             # Likeness does not prove that the record is of the stored paper.
-            proven = names(keyed, work) or first.ruled == "same"
-            others = [other.candidate for other, _ in matching[1:] if names(keyed, other)]
+            proven = names_work(keyed, work) or first.ruled == "same"
+            others = [other.candidate for other, _ in matching[1:] if names_work(keyed, other)]
             joins = [
                 other.stored.id
                 for other in others

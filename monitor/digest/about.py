@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 from monitor.digest.references import count_events, events_heading
 from monitor.digest.schedule import WEEKDAYS, parse_schedule
 from monitor.digest.wording import (
+    count_news,
+    count_papers,
     format_count,
     format_moment,
     format_ordinal,
@@ -54,7 +56,7 @@ _OTHER_WARNING = "{} has been out of order since {}."
 
 def subject(digest: Digest) -> str:
     """`39 papers: language agents 32, RL 7 · 23 Nov`: another one for each digest of a day."""
-    count = format_count(digest.papers, "paper") if digest.papers else "No new papers"
+    count = count_papers(digest) if digest.papers else "No new papers"
     owner = f" for {_short(digest.heading)}" if digest.about.shares_recipients else ""
     counts = _counts(digest, _IN_SUBJECT, _LONGEST_IN_SUBJECT, ", ")
     if len(digest.groups) == 1:  # its count is the first word
@@ -68,12 +70,12 @@ def subject(digest: Digest) -> str:
 
 
 def name_digest(digest: Digest) -> str:
-    """Return the heading of a digest: its title, or how many papers it has."""
+    """Return the heading of a digest: its title, or how many papers it has and what they are."""
     if digest.about.title:
         return digest.about.title
     if digest.references and not digest.papers:
         return events_heading(digest)
-    return format_count(digest.papers, "new paper") if digest.papers else "No new papers"
+    return count_news(digest) if digest.papers else "No new papers"
 
 
 def opening(digest: Digest) -> str:
@@ -83,7 +85,7 @@ def opening(digest: Digest) -> str:
     """
     if not digest.papers:
         return "" if digest.references else summary(digest)
-    parts = [format_count(digest.papers, "paper")] if digest.about.title else []
+    parts = [count_papers(digest)] if digest.about.title else []
     if len(digest.groups) > 1:
         parts.append(f"in {format_count(len(digest.groups), 'topic')}")
     text = f"{' '.join(parts)}{since(digest)}".strip()

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import structs
 
-from monitor.model import Formula, Paper
+from monitor.model import REPORT, Formula, Paper
 from monitor.text import clean
 from monitor.text.latex import (
     GREEK,
@@ -38,12 +38,18 @@ def shown_title(paper: Paper) -> Paper:
     """Return the paper as a digest lists it by title: without its abstract."""
     return structs.replace(
         paper,
-        title=readable_title(paper.title),
+        title=_title_of(paper),
         abstract="",
         authors=tuple(map(_shown, paper.authors)),
         venue=_shown(paper.venue),
         listed=(last,) if (last := paper.last_listed) else (),
     )
+
+
+def _title_of(paper: Paper) -> str:
+    """Return a title to show: of a report of a retraction, as its source has it."""
+    title = readable_title(paper.title)
+    return f"Retracted: {title}" if paper.type == REPORT else title
 
 
 def readable_title(title: str) -> str:

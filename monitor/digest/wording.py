@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 from monitor.digest.excerpt import excerpt, headline
 from monitor.model import (
+    ChangeKind,
     Digest,
     DigestPaper,
     ListedDigest,
@@ -29,6 +31,7 @@ _MOST_WORDS = 8
 # Of the line that says why a paper is there.
 _MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
 _TEXTS = ("title", "abstract", "venue")
+_NEW = str(ChangeKind.NEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +283,30 @@ def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def count_papers(digest: Digest) -> str:
+    """`12 papers`, or what they are where none is new: `1 withdrawn paper`."""
+    kinds = _kinds(digest)
+    noun = f"{next(iter(kinds))} paper" if len(kinds) == 1 and _NEW not in kinds else "paper"
+    return format_count(digest.papers, noun)
+
+
+def count_news(digest: Digest) -> str:
+    """`12 new papers`, `1 withdrawn paper`, `3 papers: 2 new, 1 withdrawn`."""
+    kinds = _kinds(digest)
+    if [*kinds] == [_NEW]:
+        return format_count(digest.papers, f"{_NEW} paper")
+    if len(kinds) == 1 or digest.more:  # nothing is known here of those that are left out
+        return count_papers(digest)
+    return f"{count_papers(digest)}: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"
+
+
+def _kinds(digest: Digest) -> Counter[str]:
+    """Count the papers of a digest by what they are: new, which older ones are too, or changed."""
+    entries = (entry for group in digest.groups for entry in group.entries)
+    kinds = Counter(_NEW if e.kind is ChangeKind.OLDER else str(e.kind) for e in entries)
+    return Counter({kind: kinds[kind] for kind in map(str, ChangeKind) if kinds[kind]})
+
+
 def format_news(papers: int, changes: int) -> str:
     """`3 papers, 1 change of references`."""
     parts = [format_count(papers, "paper")] if papers or not changes else []
@@ -306,7 +333,7 @@ def summary(digest: Digest) -> str:
     """`12 papers in 3 topics, since Thu 19 Nov 08:00`: the line under a digest's heading."""
     if digest.papers:
         topics = format_count(len(digest.groups), "topic")
-        what = f"{format_count(digest.papers, 'paper')} in {topics}"
+        what = f"{count_papers(digest)} in {topics}"
     else:
         what = "No new papers for your topics"
     return what + since(digest)

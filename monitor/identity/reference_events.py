@@ -299,19 +299,32 @@ def _other_title(paper: Paper, references: Sequence[Paper]) -> str:
 def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
     """Return a stored event with another report of it, and with all names of its work."""
     own = {*event.identity} - {""}
+    uncertain = [
+        one for one in (*stored.others, *event.others) if is_certain(one) is not is_certain(event)
+    ]
     reports = [
         structs.replace(report, identity=tuple(dict.fromkeys((*report.identity, *event.identity))))
         if not own.isdisjoint(report.identity)
         else report
-        for report in (stored, *stored.others)
-        if report.identity != ("",)
+        for report in (structs.replace(stored, others=()), *stored.others)
+        if report.identity != ("",) and report not in uncertain
     ]
     if own.difference(*(report.identity for report in reports)):
-        reports.append(event)
+        reports.append(structs.replace(event, others=()))
     # A report that names a notice says more than that a work is withdrawn.
     first, *others = sorted(reports, key=lambda report: not report.after) or [stored]
     work = work_of((stored.work, event.work))
-    return structs.replace(first, id=stored.id, work=work, others=tuple(others))
+    joined = structs.replace(first, id=stored.id, work=work, others=tuple(others))
+    return with_uncertain(joined, uncertain)
+
+
+def with_uncertain(event: ReferenceEvent, others: Iterable[ReferenceEvent]) -> ReferenceEvent:
+    """Return a certain event with uncertain ones of the same: they count once it is withdrawn."""
+    reports = [event, *event.others]
+    for one in (report for other in others for report in (other, *other.others)):
+        if all(({*one.identity} - {""}).isdisjoint(report.identity) for report in reports):
+            reports.append(structs.replace(one, others=()))
+    return structs.replace(event, others=tuple(reports[1:]))
 
 
 def without(event: ReferenceEvent, names: Set[str]) -> ReferenceEvent | None:

@@ -186,7 +186,7 @@ def shared_identifiers(
     return proof, [pair for pair in shared if pair not in proof]
 
 
-def names(record: IncomingPaper, work: KnownWork) -> bool:
+def names_work(record: IncomingPaper, work: KnownWork) -> bool:
     """Whether a record names a work: by an identifier that proves it, or as the same entry."""
     return "raw_id" in work.found_by or bool(shared_identifiers(record, work.keys)[0])
 

@@ -17,7 +17,7 @@ from monitor.identity.authors import agreement
 from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.identity.same_work import same_work
 from monitor.model import REPORT, Authority, IncomingPaper, Paper
-from monitor.text import title_key, without_withdrawal
+from monitor.text import title_key
 from monitor.text.addresses import is_shared_host
 from monitor.text.registrants import RegistrantKind, registrant
 
@@ -107,12 +107,7 @@ def as_report(record: IncomingPaper) -> IncomingPaper:
     """
     named = record.own_keys
     paper = structs.replace(
-        record.paper,
-        title=f"Retracted: {record.paper.title}",
-        withdrawn=False,
-        type=REPORT,
-        keys={},
-        about=group_by_scheme(named),
+        record.paper, withdrawn=False, type=REPORT, keys={}, about=group_by_scheme(named)
     )
     links = tuple(pair for pair in record.keys if pair[0] == LINK)
     return structs.replace(record, paper=paper, keys=links, about=named, reports=record)
@@ -135,8 +130,6 @@ def reported_by(report: Paper, raw_id: str = "") -> IncomingPaper | None:
     """Return the withdrawn record of which a stored notice was made by `as_report`, else None."""
     if report.type != REPORT:
         return None
-    title, named = without_withdrawal(report.title), identifiers(Paper("", keys=report.about))
-    paper = structs.replace(
-        report, title=title, type="", keys=report.about, about={}, withdrawn=True
-    )
+    paper = structs.replace(report, type="", keys=report.about, about={}, withdrawn=True)
+    named = identifiers(Paper("", keys=report.about))
     return IncomingPaper(paper, named, title_key="", raw_id=raw_id, fingerprint="")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import time
+from asyncio import sleep
+from time import monotonic
 
 from monitor.web.access import network_of
 
@@ -40,12 +40,12 @@ class Guesses:
         It waits for the wrong ones before it as a wrong one would: an answer at once, or one where
         a wrong guess gets none, would give it away.
         """
-        delay = self.delay(address, time.monotonic(), is_right=is_right)
+        delay = self.delay(address, monotonic(), is_right=is_right)
         if delay is None or (delay and self._waiting >= MAX_WAITING_IN_ALL):
             return False
         self._waiting += not is_right
         try:
-            await asyncio.sleep(delay)
+            await sleep(delay)
         finally:
             self._waiting -= not is_right
         return True

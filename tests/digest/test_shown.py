@@ -7,8 +7,8 @@ from markupsafe import Markup
 from msgspec import structs
 
 from monitor.digest.render import JinjaTemplates, put_formulas, to_mathml
-from monitor.digest.shown import formulas_of, to_readable_text
-from monitor.model import Formula
+from monitor.digest.shown import formulas_of, shown, shown_title, to_readable_text
+from monitor.model import REPORT, Formula
 from tests.digest.samples import PAPER, digest, entry_of
 
 
@@ -133,3 +133,9 @@ def test_what_is_no_plain_formula_stays_as_it_is(tex: str) -> None:
 def test_addresses_and_styles_of_a_formula_are_dropped() -> None:
     made = to_mathml(r"\href{javascript:alert(1)}{y} + \textcolor{red}{x}")
     assert "javascript" not in made and "href" not in made and "style=" not in made
+
+
+def test_a_report_of_a_retraction_has_the_title_of_its_source():
+    report = structs.replace(PAPER, type=REPORT)
+    for show in (shown, shown_title):
+        assert show(report).title == f"Retracted: {show(PAPER).title}"

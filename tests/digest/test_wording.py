@@ -9,6 +9,7 @@ from msgspec import structs
 from monitor.digest import about, links, wording
 from monitor.model import (
     AboutSubscription,
+    ChangeKind,
     ListedDay,
     MatchReason,
     Paper,
@@ -123,6 +124,42 @@ def test_a_digest_is_called_by_its_title_or_by_how_many_papers_it_has() -> None:
     assert about.name_digest(digest([])) == "No new papers"
     named = digest([news()], about=AboutSubscription(title="Agents"))
     assert about.name_digest(named) == "Agents"
+
+
+NEW, OLDER, REVISED, WITHDRAWN = (
+    ChangeKind.NEW,
+    ChangeKind.OLDER,
+    ChangeKind.REVISED,
+    ChangeKind.WITHDRAWN,
+)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "heading", "subject", "summary"),
+    [
+        ([WITHDRAWN], "1 withdrawn paper", "1 withdrawn paper: marl", "1 withdrawn paper in"),
+        ([REVISED] * 2, "2 revised papers", "2 revised papers: marl", "2 revised papers in"),
+        ([NEW, OLDER], "2 new papers", "2 papers: marl", "2 papers in"),
+        (
+            [WITHDRAWN, NEW, REVISED, NEW],
+            "4 papers: 2 new, 1 revised, 1 withdrawn",
+            "4 papers: marl",
+            "4 papers in",
+        ),
+    ],
+)
+def test_a_digest_without_new_papers_says_what_it_has(
+    kinds: list[ChangeKind], heading: str, subject: str, summary: str
+) -> None:
+    made = digest([news(number=n, kind=kind) for n, kind in enumerate(kinds)])
+    assert about.name_digest(made) == heading
+    assert about.subject(made) == f"{subject} · 21 Nov"
+    assert wording.summary(made).startswith(f"{summary} 1 topic")
+    titled = replace(made, about=AboutSubscription(title="Agents"))
+    assert about.opening(titled) == f"{summary.removesuffix(' in')} since Thu 19 Nov 08:00"
+    [group] = made.groups
+    left_out = replace(made, groups=(replace(group, more=7),))
+    assert ":" not in about.name_digest(left_out)
 
 
 @pytest.mark.parametrize(

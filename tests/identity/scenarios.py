@@ -113,7 +113,7 @@ class Scenario:
     """Two records of two sources, the library of a reader, and the outcome of each order.
 
     The second source has a `standing`. Of two works, `keeps` has the identifier: "first", "second",
-    or "" for whichever comes first.
+    or "" for whichever comes first. `then` is what the second record says before a digest is made.
     """
 
     name: str
@@ -124,6 +124,7 @@ class Scenario:
     keeps: str = ""
     sources: tuple[str, str] = ("page", "list")
     standing: Standing = NO_STANDING
+    then: Paper | None = None
 
     @property
     def one(self) -> bool:
@@ -389,6 +390,19 @@ WITHDRAWALS = (
         ("Retracted. It calls the paper “Dust Rises”.",),
     ),
     _marks("a DOI of the paper's publisher", _gone(keys={"doi": "10.5555/retraction.1"})),
+    _of_sand(
+        "a DOI of the publisher under nearly the same title",
+        SAND,
+        _gone(keys={"doi": "10.5555/retraction.2"}, title="Sand Moves Downhill in the Winter"),
+        dict.fromkeys(WAYS, Outcome(BOTH)),
+    ),
+    _of_sand(
+        "a service that keeps the record, about another paper of the publisher",
+        SAND,
+        _gone(keys={"doi": "10.5555/sand.2"}),
+        dict.fromkeys((IN_ORDER, TURNED), Outcome(FIRST, withdrawn=SECOND)),
+        Standing(Authority.EVERY),
+    ),
     _marks("the host of the paper", _gone(url="https://www.journal.example.org/r/1")),
     _of_sand(
         "a service that keeps the record, about a paper of a dump",
@@ -402,6 +416,18 @@ WITHDRAWALS = (
         SAND,
         _gone(keys={"doi": "10.5555/other.1"}, authors=("Eve Nobody",)),
         dict.fromkeys(WAYS, Outcome(BOTH)),
+    ),
+    # A service says that its paper is withdrawn, and the next day that it is not.
+    dataclasses.replace(
+        _of_sand(
+            "a report, and a retraction that is taken back",
+            _gone(raw_id="post"),
+            replace(SAND, withdrawn=True),
+            dict.fromkeys((IN_ORDER, TURNED), Outcome(FIRST, "", SECOND, REPORTED)),
+            Standing(Authority.EVERY),
+        ),
+        sources=("blog", "journal"),
+        then=SAND,
     ),
 )
 

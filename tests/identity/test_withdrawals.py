@@ -8,8 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.identity.keys import identifiers, with_keys
-from monitor.identity.withdrawals import Basis, Standing, as_report, basis, reported_by
-from monitor.model import REPORT, Authority, Claim, Paper
+from monitor.identity.notices import attach
+from monitor.identity.withdrawals import (
+    Basis,
+    Standing,
+    as_report,
+    basis,
+    may_retract,
+    reported_by,
+)
+from monitor.model import REPORT, RETRACTION, Authority, ChangeKind, Claim, Decision, Paper
 from monitor.text.addresses import is_shared_host
 from tests.identity.scenarios import SAND
 
@@ -122,7 +130,7 @@ def test_an_identifier_that_is_merely_linked_to_names_nothing():
 
 def test_a_report_is_a_notice_about_what_it_names_and_recognised_by_no_link():
     named = as_report(with_keys(withdrawn(keys={"doi": "10.5555/sand.1"}, url=BLOG)))
-    assert (named.paper.type, named.paper.title) == (REPORT, f"Retracted: {PAPER.title}")
+    assert (named.paper.type, named.paper.title) == (REPORT, PAPER.title)
     assert (named.about, named.paper.withdrawn) == ((("doi", "10.5555/sand.1"),), False)
     assert named.keys == (("url", "blog.example.net/42"),)
     linked = as_report(replace(with_keys(withdrawn(keys={"doi": "10.5555/sand.1"})), claims=LINKED))
@@ -131,3 +139,29 @@ def test_a_report_is_a_notice_about_what_it_names_and_recognised_by_no_link():
     assert again and again.paper.title == PAPER.title
     assert again.keys == (("doi", "10.5555/sand.1"),)
     assert reported_by(PAPER) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "may"),
+    [
+        ({}, True),
+        ({"title": BARE.title.upper()}, True),
+        ({"authors": ()}, True),
+        ({"authors": BARE.authors[:1]}, True),
+        ({"authors": ("Eve Nobody",)}, False),
+        ({"title": "Sand Moves Uphill in Winter"}, False),
+    ],
+)
+def test_a_record_with_another_doi_retracts_a_paper_of_its_title_and_authors(
+    fields: dict[str, Any], may: bool
+):
+    assert may_retract(withdrawn(**fields), PAPER) is may
+
+
+def test_a_notice_that_was_mistaken_has_no_effect_on_its_paper():
+    about = {"doi": "10.5555/sand.1"}
+    notice = with_keys(Paper("Retraction: Sand", type=RETRACTION, about=about, raw_id="notice"))
+    decision, stored = Decision(notice, ChangeKind.NEW, news=True), dict.fromkeys(notice.about, 7)
+    for undone, papers in (({}, (7,)), ({"notice": {7}}, ()), ({"other": {7}}, (7,))):
+        [attached] = attach([decision], stored, {}, undone)
+        assert attached.effect and attached.effect.papers == papers

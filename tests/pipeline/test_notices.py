@@ -16,6 +16,7 @@ from monitor.model import (
     COMMENT,
     CONCERN,
     CORRECTION,
+    REPORT,
     RETRACTION,
     Authority,
     ChangeKind,
@@ -363,8 +364,9 @@ def test_a_report_of_a_blog_is_a_paper_of_its_own(
     standing = Standing(authority)
     play(store, way, BARE, record, source="blog", standing=standing)
     read(store, "blog", replace(record, venue="Blog"), now=NOW + 2 * DAY, standing=standing)
-    papers = {one.stored.paper.title: one for one in (origin(store, id) for id in ids(store))}
-    assert {*papers} == {BARE.title, f"Retracted: {BARE.title}"}
+    papers = {one.stored.paper.type: one for one in (origin(store, id) for id in ids(store))}
+    assert {*papers} == {"", REPORT}
+    assert {one.stored.paper.title for one in papers.values()} == {BARE.title}
     assert not any(one.stored.paper.withdrawn for one in papers.values())
     assert [[c.kind for c in one.changes] for one in papers.values()] == [[ChangeKind.NEW]] * 2
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,14 @@ import structlog
 
 from monitor.app import App
 from monitor.log import set_up_logging
-from monitor.model import RunOutcome
+from monitor.model import Rejected, RunOutcome
+from monitor.pipeline.store_chunk import RunRecorder
 from monitor.setting_types import Variables
 from monitor.store.digests.packed import body_of, unpack
 from monitor.store.engine import schema
+from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
+from monitor.store.sources import hidden_variables
 from monitor.store.sources.reading_state import Servers
 from tests.house import AGENTS, BANDITS, Clock, House
 from tests.servers.web import MisbehavingServer
@@ -145,6 +150,17 @@ def test_values_are_neither_shown_nor_stored_nor_logged(
         assert not any(key.encode() in content for key in KEYS), file
 
 
+def test_what_is_kept_of_rejected_records_quotes_no_value(served: House) -> None:
+    with served.opened() as app:
+        recorder = RunRecorder(app.runtime, app.runtime.sources["two"])
+        recorder.start()
+        recorder.set_aside([Rejected(f"page {TWO}", f"{TWO} is no title")])
+        run = recorder.finish(RunOutcome.FAILED, f"{TWO} is cut off", "a document")
+        assert secret_tables(app) == set()
+    assert run.error == "${KEY_TWO} is cut off"
+    assert run.set_aside == (Rejected("page ${KEY_TWO}", "${KEY_TWO} is no title"),)
+
+
 def read_names(app: App) -> list[str]:
     with app.runtime.database.reading() as tx:
         return [name for name in tx.scalars(sa.select(schema.run.c.document)) if name]
@@ -187,6 +203,110 @@ def test_rows_of_addresses_in_clear_are_hidden_once_and_nothing_is_read_anew(
         assert secret_tables(app) == set()
     # The redirect is still known, and the new address is asked at once.
     assert f"/old/{TWO}" not in [request.target for request in web.requests[requests:]]
+
+
+# Columns of texts in which addresses may be.
+TEXTS = {
+    schema.run: ("document", "error", "set_aside"),
+    schema.document: ("name",),
+    schema.dump: ("name",),
+    schema.collection: ("document",),
+    schema.undecided: ("document", "error"),
+    schema.source_state: ("waits_for",),
+}
+
+
+def row_of(table: sa.Table, source: str, value: str) -> dict[str, object]:
+    """Return a row with a value in each column of `TEXTS`, and with anything in the others."""
+    of_types = {schema.Instant: Clock().at, sa.Text: f"of {source}"}
+    row: dict[str, object] = {
+        column.name: of_types.get(type(column.type), 0)
+        for column in table.columns
+        if not column.nullable and column is not table.c.get("id")
+    }
+    row |= dict.fromkeys(TEXTS[table], f"{source} of {value}") | {"source": source}
+    return row | ({"set_aside": [[f"page {value}", "no title"]]} if table is schema.run else {})
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Iterator[Database]:
+    """A store with rows of a source, of one that is gone, and of one without variables."""
+    database = open_store(f"sqlite:///{tmp_path / 'monitor.db'}")
+    with database.writing() as tx:
+        for table in TEXTS:
+            for source in ("two", "gone"):
+                tx.execute(sa.insert(table), row_of(table, source, TWO))
+            tx.execute(sa.insert(table), row_of(table, "other", "S3CRET-OF-TWO"))
+        tx.execute(
+            sa.insert(schema.dump), row_of(schema.dump, "two", TWO) | {"name": "two of ${KEY_TWO}"}
+        )
+        wait = {"server": "example.org", "until": Clock().at, "why": f"{TWO} is busy"}
+        tx.execute(sa.insert(schema.server_wait), wait)
+        for address, target in (("a", TWO), (TWO, "b"), ("${KEY_TWO}", "b")):
+            move = {"address": address, "place": target, "seen": 1}
+            tx.execute(sa.insert(schema.moved_address), move)
+    yield database
+    database.close()
+
+
+VARIABLES = {"two": Variables({"${KEY_TWO}": TWO})}
+
+
+def hide(database: Database) -> None:
+    hidden_variables.hide_stored(database, VARIABLES, ["two", "other"])
+
+
+def texts(database: Database, source: str) -> dict[str, list[str]]:
+    """Return the texts of a source, by table and column."""
+    found: dict[str, list[str]] = {}
+    with database.reading() as tx:
+        for table, columns in TEXTS.items():
+            for row in tx.execute(sa.select(table).filter_by(source=source)).mappings():
+                for column in columns:
+                    found.setdefault(f"{table.name}.{column}", []).append(str(row[column]))
+    return found
+
+
+def test_the_texts_of_a_source_are_hidden_in_every_column(older: Database) -> None:
+    of_another = texts(older, "other")
+    hide(older)
+    for source in ("two", "gone"):
+        for column, [*found] in texts(older, source).items():
+            assert len(found) == 1 and "${KEY_TWO}" in found[0], (source, column)
+            assert TWO not in found[0], (source, column)
+    assert texts(older, "other") == of_another
+    with older.reading() as tx:
+        assert tx.scalar(sa.select(schema.server_wait.c.why)) == "${KEY_TWO} is busy"
+        moved = schema.moved_address.c
+        moves = tx.execute(sa.select(moved.address, moved.place).order_by(moved.address))
+        assert [*map(tuple, moves)] == [("${KEY_TWO}", "b"), ("a", "${KEY_TWO}")]
+
+
+def test_nothing_of_a_hidden_value_is_left_in_the_file(older: Database) -> None:
+    hide(older)
+    older.close()
+    assert older.path
+    assert TWO.encode() not in older.path.read_bytes()
+
+
+def test_values_are_hidden_once(older: Database) -> None:
+    hide(older)
+    with older.writing() as tx:
+        tx.execute(sa.insert(schema.run), row_of(schema.run, "two", TWO))
+    hide(older)
+    assert [TWO in text for text in texts(older, "two")["run.document"]] == [False, True]
+
+
+def test_a_store_that_cannot_be_written_is_tried_when_it_is_opened_next(older: Database) -> None:
+    assert older.path
+    busy = Database(older.url.render_as_string(), wait=0.1)
+    with closing(busy), closing(sqlite3.connect(older.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        hide(busy)
+        assert TWO in str(texts(older, "two"))
+        other.execute("ROLLBACK")
+    hide(older)
+    assert TWO not in str(texts(older, "two"))
 
 
 def test_a_server_learns_no_variable_of_another_address(tmp_path: Path) -> None:

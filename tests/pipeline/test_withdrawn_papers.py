@@ -77,6 +77,10 @@ def test_mail_names_who_says_that_a_paper_is_withdrawn(told: House, smtp: Script
     )
     assert "withdrawn according to The Daily Notices" in " ".join(plain.split())
     assert "withdrawn according to The Daily Notices" in " ".join(html.split())
+    assert smtp.received[-1].message["Subject"].startswith("1 withdrawn paper: agents")
+    assert plain.startswith("1 withdrawn paper")
+    assert re.search("<h1[^>]*>1 withdrawn paper</h1>", html)
+    assert "new paper" not in plain + html
     assert re.search(f'<a href="{NOTICE_PAGE}"[^>]*>notice</a>', html)
     assert NOTICE_PAGE in plain
 
@@ -87,6 +91,8 @@ def test_slack_names_who_says_that_a_paper_is_withdrawn(told: House, slack: Slac
     posts = str(slack.posts)
     assert "withdrawn according to The Daily Notices" in posts
     assert f"<{NOTICE_PAGE}|notice>" in posts
+    assert "1 withdrawn paper" in posts
+    assert posts.count("1 new paper") == 1, "of the digest before"
 
 
 def test_pages_name_who_says_that_a_paper_is_withdrawn(told: House) -> None:
@@ -94,6 +100,7 @@ def test_pages_name_who_says_that_a_paper_is_withdrawn(told: House) -> None:
     text = "".join(page.read_text() for page in (told.folder / "pages").rglob("2*.html"))
     assert "withdrawn according to The Daily Notices" in text
     assert f'<a href="{NOTICE_PAGE}">notice</a>' in text
+    assert text.count("<h1>1 withdrawn paper</h1>") == text.count("<h1>1 new paper</h1>") == 1
 
 
 def test_mail_corrects_a_withdrawal_that_was_a_mistake(told: House, smtp: ScriptedSmtp) -> None:

@@ -7,7 +7,6 @@ import json
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,13 +19,10 @@ from websockets.sync.server import ServerConnection, serve
 from tests.patience import wait
 from tests.servers.slack import TEAM, SlackServer
 
-# Slack waits so long for an answer to what it sent.
-ACKNOWLEDGED_WITHIN = 3.0
-
 
 @dataclass
 class SlackSocket:
-    """`acknowledged` are the envelopes by id, with the seconds that each answer took.
+    """`acknowledged` are the ids of envelopes, and `sent` those that wait for that.
 
     With `breaks` above zero, so many connections are reset as soon as something is sent on them.
     """
@@ -35,8 +31,8 @@ class SlackSocket:
     breaks: int = 0
     connections: list[ServerConnection] = field(default_factory=list)
     made: int = 0
-    sent: dict[str, float] = field(default_factory=dict)
-    acknowledged: dict[str, float] = field(default_factory=dict)
+    sent: set[str] = field(default_factory=set)
+    acknowledged: set[str] = field(default_factory=set)
 
     def press(self, payload: dict[str, Any]) -> str:
         """Send a press as Slack does: again, on another connection, until it is acknowledged."""
@@ -48,18 +44,18 @@ class SlackSocket:
     def _try(self, envelope: str, message: dict[str, Any]) -> bool:
         if envelope in self.acknowledged:
             return True
-        if self.connections and self.sent.get(envelope, 0.0) == 0.0:
+        if self.connections and envelope not in self.sent:
             self.send(envelope, message)
         return False
 
     def send(self, envelope: str, message: dict[str, Any]) -> None:
         connection = self.connections[-1]
-        self.sent[envelope] = time.monotonic()
+        self.sent.add(envelope)
         with suppress(ConnectionClosed, OSError):
             connection.send(json.dumps(message))
         if self.breaks:
             self.breaks -= 1
-            self.sent[envelope] = 0.0  # unanswered: it goes out once more
+            self.sent.discard(envelope)  # unanswered: it goes out once more
             self.reset(connection)
 
     def move(self) -> None:
@@ -80,8 +76,7 @@ class SlackSocket:
         with suppress(ConnectionClosed, OSError):
             for raw in connection:
                 answer = json.loads(raw)
-                took = time.monotonic() - self.sent[answer["envelope_id"]]
-                self.acknowledged[answer["envelope_id"]] = took
+                self.acknowledged.add(answer["envelope_id"])
         if connection in self.connections:
             self.connections.remove(connection)
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.errors import FetchError
-from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper
+from monitor.model import CONCERN, CORRECTION, RETRACTION, AskedWorks, Document, Paper
 from monitor.setting_types import SettingsContext
 from monitor.sources import sandbox
 from monitor.sources.api.about import (
@@ -18,6 +18,7 @@ from monitor.sources.api.about import (
     AboutOptions,
     AboutSource,
     batches,
+    is_unanswered,
 )
 from monitor.sources.crossref import Crossref
 from monitor.sources.pubmed import PubMed
@@ -48,6 +49,30 @@ def papers(source: AboutSource, *works: Keys) -> list[Paper]:
     reading = sandbox.read(source, document)
     assert not reading.error and reading.complete
     return list(reading.papers)
+
+
+# ── answers ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("answered", "says_none", "assigned", "before", "is_one"),
+    [
+        ("a", False, "", "", True),
+        ("ab", False, "", "abcd", True),
+        ("a", False, "", "abcd", False),
+        ("x", False, "", "", False),
+        ("", False, "", "", False),
+        ("", True, "", "", True),
+        ("", True, "", "a", False),
+        ("", True, "", "x", True),
+        ("", True, "a", "", False),
+    ],
+)
+def test_an_answer_is_about_most_works_that_were_known_or_says_that_it_has_none(
+    answered: str, says_none: bool, assigned: str, before: str, is_one: bool
+) -> None:
+    works = AskedWorks(tuple("abcd"), frozenset(answered), says_none, tuple(assigned))
+    assert is_unanswered(works, set(before)) is not is_one
 
 
 # ── batches ─────────────────────────────────────────────────────────────────────────

@@ -90,7 +90,11 @@ def free_port() -> int:
 
 @pytest.fixture
 def lived(house: House) -> House:
-    """A house with three papers, one of which went into a digest."""
+    return live(house)
+
+
+def live(house: House) -> House:
+    """Let a house have three papers, one of which went into a digest."""
     house.add("1.txt", AGENTS, BANDITS, FOLDING)
     house.run()
     house.clock.move(days=1)

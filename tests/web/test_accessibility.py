@@ -22,7 +22,10 @@ from tests.web.attack import ADA, ADDRESSES, BOB, FORMS, MORE_ADDRESSES, Site, s
 from tests.web.conftest import closed_pages, page_of
 
 HERE = "http://papers.test"
-WIDTHS, SCHEMES = (320, 375, 1280), ("light", "dark")
+WIDTHS = (320, 375, 1280)
+# Of a page in the dark nothing but its colours is another one.
+COLOURS = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
+SCHEMES = {"light": AXE, "dark": COLOURS}
 FAULT = urlencode(
     {"q": '(agent OR robot) AND title:"reinforcement learning" AND NOT (benchmark OR'}
 )
@@ -48,6 +51,7 @@ UNNAMED = """() => [...document.querySelectorAll(".scroll td")].filter(cell => {
     const isAction = head.querySelector(".hidden");
     return !isAction && cell.dataset.label !== head.textContent;
 }).map(cell => cell.outerHTML.slice(0, 200))"""
+RUN_AXE = "async options => (await axe.run(options)).violations"
 SCROLLING = """() => [...document.querySelectorAll("body *")].filter(
     element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth
         && ["auto", "scroll"].includes(getComputedStyle(element).overflowX)
@@ -105,13 +109,14 @@ def pages_for(site: Site, headers: Mapping[str, str]) -> list[str]:
 def complaints(page: Page, path: str) -> list[str]:
     """Return what is wrong with a page at each width, in light and in dark."""
     page.goto(path)
+    page.evaluate(Axe().axe_script)
     page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     wrong = [f"column without name: {cell}" for cell in page.evaluate(UNNAMED)]
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme in SCHEMES:
+        for scheme, rules in SCHEMES.items():
             page.emulate_media(color_scheme=scheme)
-            for violation in Axe().run(page, options=AXE).response["violations"]:
+            for violation in page.evaluate(RUN_AXE, rules):
                 elements = [node["html"][:200] for node in violation["nodes"]]
                 if not ("as=mail" in path and violation["id"] in IN_MAILS):
                     wrong.append(f"{width} {scheme} {violation['id']}: {elements}")

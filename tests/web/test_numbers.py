@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from tests.web.conftest import SAME_ORIGIN
+from tests.house import House
+from tests.web.conftest import SAME_ORIGIN, live, pages
 
 NUMBERS = ("9" * 4301, str(2**63), "٣", "²", "-1", "+1", "1_000", "1.5", "nonsense")
 PARAMETERS = (
@@ -25,6 +27,13 @@ PARAMETERS = (
 )
 QUERIES = ("{} of (agent, language)", '"language agent"~{}')
 SEARCHES = ("/papers", "/papers.csv", "/try", "/api/v1/papers", "/api/v1/topics/try")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """The pages of one house for all tests: what is refused changes nothing."""
+    with pages(live(House(tmp_path_factory.mktemp("numbers")))) as (_, client):
+        yield client
 
 
 def quoted(number: str) -> str:

@@ -17,6 +17,7 @@ from monitor.identity.reference_events import (
     is_of_notice,
     join,
     named_works,
+    with_uncertain,
     without,
     work_of,
 )
@@ -49,8 +50,11 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     """
     new = 0
     for event in events:
-        if event.change in _ASSERTED and not _is_wanted(tx, event):
-            continue
+        if event.change in _ASSERTED:
+            asserted = _with_uncertain(tx, event)
+            if asserted is None:
+                continue
+            event = asserted
         stored = _same(tx, event)
         if stored is not None and stored.void:
             continue
@@ -60,17 +64,22 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
             stored, new = structs.replace(event, id=id or 0), new + 1
         elif (joined := join(stored, event)) != stored:
             _update(tx, joined)
-        notices = set(map(hash_of_text, filter(None, event.identity)))
-        keys = collections.name_keys(with_keys(event.work)) | notices
-        rows = [{"key": key, "event_id": stored.id} for key in sorted(keys)]
-        insert_new(tx, schema.reference_event_key, rows)
+        _write_keys(tx, stored.id, event)
     return new
 
 
-def _is_wanted(tx: Transaction, event: ReferenceEvent) -> bool:
-    """Whether an event is to be stored: not if it is uncertain, and another one asserts the same.
+def _write_keys(tx: Transaction, id: int, event: ReferenceEvent) -> None:
+    """Let a stored event be found by the names of a work, and of all that report it."""
+    reports = {name for one in (event, *event.others) for name in one.identity} - {""}
+    keys = collections.name_keys(with_keys(event.work)) | set(map(hash_of_text, reports))
+    rows = [{"key": key, "event_id": id} for key in sorted(keys)]
+    insert_new(tx, schema.reference_event_key, rows)
 
-    What is asserted takes the place of uncertain events that are in no digest.
+
+def _with_uncertain(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
+    """Return an event as it is to be stored, None if another one asserts what it only supposes.
+
+    Of uncertain events, those that are in no digest are kept with the certain one.
     """
     record = with_keys(event.work)
     keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
@@ -82,13 +91,21 @@ def _is_wanted(tx: Transaction, event: ReferenceEvent) -> bool:
         and not other.void
         and collections.why_same(record, other.work, "key")
     ]
-    if not is_certain(event):
-        return not any(map(is_certain, alike))
-    uncertain = [other.id for other in alike if not is_certain(other)]
-    in_digest = sa.select(_item.event_id).where(_item.event_id == _event.id)
-    gone = sa.delete(schema.reference_event).where(among(_event.id, uncertain), ~in_digest.exists())
-    tx.execute(gone)
-    return True
+    in_digests = sa.select(_item.event_id).where(among(_item.event_id, [o.id for o in alike]))
+    told = set(tx.scalars(in_digests))
+    waiting = [other for other in alike if other.id not in told]
+    if is_certain(event):
+        uncertain = [other for other in waiting if not is_certain(other)]
+        gone = among(_event.id, [other.id for other in uncertain])
+        tx.execute(sa.delete(schema.reference_event).where(gone))
+        return with_uncertain(event, uncertain)
+    if not any(map(is_certain, alike)):
+        return event
+    for other in filter(is_certain, waiting):
+        if (kept := with_uncertain(other, [event])) != other:
+            _update(tx, kept)
+            _write_keys(tx, other.id, kept)
+    return None
 
 
 def withdraw(tx: Transaction, names: Set[str]) -> None:
