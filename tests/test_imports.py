@@ -61,6 +61,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/engine/database.py",
         "web/site.py",
     ),
+    "contextvars": ("http/host_limits.py",),
     "cronsim": ("digest/schedule.py",),
     "cryptography": ("channels/email/oauth.py",),
     "css_inline": ("digest/render.py",),

@@ -87,7 +87,7 @@ class Jobs:
             pool.review()
 
     def stop(self, seconds: float) -> list[str]:
-        """Begin no job any more; return those that still run after so many seconds.
+        """Begin no job any more; return those that still run after `seconds`.
 
         APScheduler's `shutdown` would wait for them under a lock which they need to wake others.
         """

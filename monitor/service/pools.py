@@ -75,7 +75,7 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
             self._waiting.clear()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until no job runs, at most for so many seconds; return whether none does."""
+        """Wait until no job runs, at most for `seconds`; return whether none does."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._began, seconds)
 

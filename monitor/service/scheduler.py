@@ -242,7 +242,7 @@ class _Steps:
             self.jobs.wake_all()
 
     def stop(self, seconds: float = STOPS_WITHIN) -> list[str]:
-        """Claim no more work; return the jobs that still run after so many seconds."""
+        """Claim no more work; return the jobs that still run after `seconds`."""
         self.runtime.stopping.set()
         return self.jobs.stop(seconds)
 
