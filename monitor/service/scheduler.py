@@ -278,17 +278,14 @@ class _Steps:
         awaited = self.first_look.awaited
         if source not in libraries and not libraries.isdisjoint(awaited):
             return  # changes of papers that are not in their library yet would be lost
-        if is_due(self.runtime, source) and not self._do(task, following.append):
+        due = is_due(self.runtime, source)
+        if due and not self._do(task, following.append):
             return
-        if source in awaited and self._was_read(source):
+        looked_at = following or not due  # else its host or another process put it off
+        if source in awaited and looked_at and not is_source_locked(self.runtime.database, source):
             self.first_look.end(source)
         for next_task in following:
             self._follow(next_task)
-
-    def _was_read(self, source: str) -> bool:
-        """Say whether a source needs no reading now: also not one that its host put off."""
-        runtime = self.runtime
-        return not is_due(runtime, source) and not is_source_locked(runtime.database, source)
 
     def _compose(self) -> None:
         """After downtime, digests wait until each source was read once."""

@@ -28,8 +28,11 @@ from tests.service.test_scheduler import serving
 BEGUN, ENDED = ("store unavailable", "warning"), ("store available again", "warning")
 
 
+QUIET = ("debug", "info")
+
+
 def loud(logs: list[Any]) -> list[tuple[str, str]]:
-    return [(one["event"], one["log_level"]) for one in logs if one["log_level"] != "info"]
+    return [(one["event"], one["log_level"]) for one in logs if one["log_level"] not in QUIET]
 
 
 @pytest.fixture
