@@ -40,7 +40,8 @@ SERVED := api compression connections exports feeds login pages reader_links sea
 AT_LENGTH := channels/test_limits cli/test_process cli/test_secrets cli/test_shown
 lowest: $(LOWEST)/.developing     ## tests of what calls libraries, with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest --numprocesses auto \
-	    tests/sources tests/store tests/channels tests/cli $(SERVED:%=tests/web/test_%.py) \
+	    tests/sources tests/store tests/channels tests/cli tests/service/test_jobs.py \
+	    $(SERVED:%=tests/web/test_%.py) \
 	    $(AT_LENGTH:%=--ignore tests/%.py)
 
 check: $(VENV)/.developing        ## style, types, imports and the documentation's completeness

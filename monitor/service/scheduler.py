@@ -65,6 +65,7 @@ class Service(Running):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._first_look = FirstLook()
+        self._unfinished: _Steps | None = None
 
     def run(self) -> None:
         """Serve, and until the place is free stand by, with nothing open: then take it over."""
@@ -114,6 +115,8 @@ class Service(Running):
 
         Its store stays open until then; when the process ends before, all is as after a kill.
         """
+        if steps.runtime.stopping.is_set():
+            return
         unfinished = steps.stop()
         if unfinished:
             log.warning("work not finished", jobs=unfinished)
