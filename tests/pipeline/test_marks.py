@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -95,7 +97,13 @@ def kinds(store: Database) -> list[ChangeKind]:
     return [change.kind for change in origin(store, 1).changes]
 
 
+def first_read(store: Database, source: str, at: datetime) -> None:
+    with store.ingesting() as tx:
+        tx.execute(sa.insert(schema.source), {"name": source, "first_read_at": at})
+
+
 def test_a_withdrawal_that_was_not_sent_is_announced_no_more(store: Database) -> None:
+    first_read(store, "journal", NOW - DAY)
     read(store, "journal", SAND)
     assert tell(store) == [1]
     read(store, "list", GONE)
@@ -121,9 +129,7 @@ def test_those_whose_digest_said_it_are_named(store: Database) -> None:
 def test_a_paper_that_was_never_news_because_of_its_mark_is_news(
     store: Database, first_run: FirstRun | None, purged: bool, is_news: bool
 ) -> None:
-    with store.ingesting() as tx:
-        read_before = NOW - DAY if first_run is None else NOW
-        tx.execute(sa.insert(schema.source), {"name": "service", "first_read_at": read_before})
+    first_read(store, "service", NOW - DAY if first_run is None else NOW)
     read(store, "service", GONE, first_run=first_run, standing=Standing(Authority.EVERY))
     assert kinds(store) == []
     if purged:
