@@ -40,8 +40,10 @@ MAX_ANSWER_BYTES = 64 * 1024
 # After a 429 that does not say when to come again.
 DEFAULT_WAIT = timedelta(seconds=30)
 USER_AGENT = "paper-monitor"
+# Nothing was posted where these came from (RFC 9110, 15.4); 303 may follow what was.
+REDIRECTS = (301, 302, 307, 308)
 
-# What has fewer characters is a word that many addresses share, as `api` or `hooks`.
+# Shorter parts of addresses are no secrets, but words such as `api` and `hooks`.
 _LEAST_SECRET = 6
 _PIECE = 64 * 1024
 # Characters of an answer: in an error, and where secrets are looked for.
@@ -133,8 +135,8 @@ def outcome_of(answer: Answer) -> Outcome:
     match status:
         case status if 200 <= status < 300:
             return Outcome(DeliveryState.SENT)
-        case 301 | 302 | 307 | 308:
-            return redirected(answer)
+        case status if status in REDIRECTS:
+            return redirected(answer.host, status)
         case 429:
             return Outcome(DeliveryState.RETRY, error, retry_after=wait_after(answer.headers))
         case 400 | 413 | 415 | 422:
@@ -146,12 +148,9 @@ def outcome_of(answer: Answer) -> Outcome:
     return Outcome(DeliveryState.UNKNOWN, error)
 
 
-def redirected(answer: Answer) -> Outcome:
-    """Return the outcome of a redirect: nothing was posted where it came from (RFC 9110, 15.4).
-
-    Not of 303, which may follow what was posted.
-    """
-    error = f"{answer.host} answered {answer.status}"
+def redirected(host: str, status: int) -> Outcome:
+    """Return the outcome of one of REDIRECTS."""
+    error = f"{host} answered {status}"
     return down(f"{error}: redirects are refused; check for a proxy or gateway")
 
 

@@ -5,18 +5,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from urllib.request import OpenerDirector
 
 import pytest
 from msgspec import structs
 
+from monitor.channels.slack import SlackSettings, may_be_private
 from monitor.channels.slack.api import Answer, Bot, TooLongError, Webhook, read_refusal
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
+from monitor.channels.slack.socket_mode import ask_for_address
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
 from tests.channels.samples import AT, HOSTILE, Commit, delivery, digest, entry
-from tests.servers.slack import TOKEN, Fault, SlackServer
+from tests.servers.slack import APP_TOKEN, TOKEN, Fault, SlackServer
 from tests.servers.smtp import closed_port
 from tests.servers.web import misbehaving_server
 
@@ -160,7 +163,7 @@ def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackSer
 
 @pytest.mark.parametrize(
     "retry_after, waited",
-    [("30", 30), ("0", 0), (None, 30), ("abc", 30), ("86400", 86_400), ("9" * 30, 30)],
+    [("30", 30), ("0", 0), (None, 30), ("abc", 30), ("86400", 86_400), ("9" * 30, 86_400)],
 )
 def test_L01_429_is_a_retry_for_the_queue(
     slack: SlackServer, retry_after: str | None, waited: int
@@ -378,6 +381,48 @@ def test_slack_is_reached_through_a_proxy_of_the_environment(
         send(Slack("lab", "#papers", poster))
         [request] = proxy.requests
     assert request.target.startswith("http://slack.example/")
+
+
+def test_the_sdk_sends_nothing_by_itself(
+    slack: SlackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version of it must send by the methods that ours replace, not by urllib."""
+
+    def open_(self: OpenerDirector, *_: Any, **__: Any) -> None:
+        pytest.fail("the SDK has sent something")
+
+    monkeypatch.setattr(OpenerDirector, "open", open_)
+    sent = posted(slack)
+    assert [outcome.state for outcome in send(hook(slack))] == [DeliveryState.SENT]
+    assert bot(slack).check() == ""
+    assert bot(slack).reconcile(sent).state is DeliveryState.SENT
+    settings = SlackSettings(token=TOKEN, app_token=APP_TOKEN, base_url=slack.base_url)
+    slack.socket_url = "wss://slack.example/"
+    assert ask_for_address(settings) == (slack.socket_url, "")
+    assert {asked.headers["user-agent"] for asked in slack.asked} == {"paper-monitor"}
+
+
+def test_only_slacks_own_hosts_need_a_setting_to_be_private() -> None:
+    for url in (
+        "https://slack.com/api/",
+        "https://hooks.slack.com/x",
+        "https://slack-gov.com/api/",
+    ):
+        assert (may_be_private(url, None), may_be_private(url, True)) == (False, True)
+    for url in (
+        "http://127.0.0.1:80/",
+        "https://chat.lab.example/hooks/x",
+        "https://notslack.com/",
+    ):
+        assert (may_be_private(url, None), may_be_private(url, False)) == (True, False)
+
+
+def test_a_private_address_that_is_not_allowed_is_refused(slack: SlackServer) -> None:
+    for poster in (Bot(TOKEN, slack.base_url, False), Webhook(slack.webhook, False)):
+        [outcome] = send(Slack("lab", "#papers", poster))
+        assert (outcome.state, outcome.channel_down) == DOWN
+        assert "allow_private" in outcome.error
+    assert slack.requests == []
 
 
 def test_W06_no_secret_is_shown_or_logged(
