@@ -103,18 +103,13 @@ class Bot:
         # A thread that is gone, and the message that later parts reply to instead.
         self._new_threads: dict[str, str] = {}
 
-    def post(
-        self,
-        message: Json,
-        delivery: Delivery,
-        thread: str,
-        last: bool,
-        commit_handoff: CommitHandoff = already,
-    ) -> Outcome:
+    def post(self, message: Json, delivery: Delivery, commit_handoff: CommitHandoff) -> Outcome:
+        """Post as a reply to the delivery's parent, if any. Raises TooLongError."""
+        thread = delivery.parent.rpartition(":")[2]
         parent = self._new_threads.get(thread, thread)
-        outcome = self._try_post(message, delivery, parent, last, commit_handoff)
+        outcome = self._try_post(message, delivery, parent, commit_handoff)
         if outcome is None and thread:
-            outcome = self._try_post(message, delivery, "", last, already)
+            outcome = self._try_post(message, delivery, "", already)
             if outcome is not None and outcome.state is DeliveryState.SENT:
                 self._new_threads[thread] = outcome.reference.rpartition(":")[2]
         return outcome or Outcome(
@@ -144,14 +139,9 @@ class Bot:
         return answer.error if isinstance(answer, Outcome) else answer.code
 
     def _try_post(
-        self,
-        message: Json,
-        delivery: Delivery,
-        thread: str,
-        last: bool,
-        commit_handoff: CommitHandoff,
+        self, message: Json, delivery: Delivery, thread: str, commit_handoff: CommitHandoff
     ) -> Outcome | None:
-        """Return the outcome, None when the thread is gone. Only the last part can be found."""
+        """Return the outcome, None when the thread is gone."""
         payload = {"message_id": delivery.message_id}
         metadata = {"event_type": METADATA_EVENT, "event_payload": payload}
         arguments = {
@@ -160,7 +150,7 @@ class Bot:
             "blocks": message["blocks"],
             **NOT_UNFURLED,
             **({"thread_ts": thread} if thread else {}),
-            **({"metadata": metadata} if last else {}),
+            "metadata": metadata,
         }
         answer = self._api.call("chat.postMessage", commit_handoff, body=arguments)
         if isinstance(answer, Outcome):
@@ -244,14 +234,8 @@ class Webhook:
     def __init__(self, url: str, allow_private: bool | None = None) -> None:
         self._url, self._allow_private = url, allow_private
 
-    def post(
-        self,
-        message: Json,
-        delivery: Delivery,
-        thread: str,
-        last: bool,
-        commit_handoff: CommitHandoff = already,
-    ) -> Outcome:
+    def post(self, message: Json, delivery: Delivery, commit_handoff: CommitHandoff) -> Outcome:
+        """Post a message of its own. Raises TooLongError."""
         from monitor.channels.slack import clients  # the SDK, without which health checks do
 
         post = _posting(self._url, self._allow_private, commit_handoff)

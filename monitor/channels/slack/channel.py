@@ -8,19 +8,17 @@ channel: its delivery is unknown, until the channel's history (token only) says 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from pydantic import ValidationInfo, model_validator
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
-from monitor.channels.slack.api import Bot, TooLongError, Webhook, already
+from monitor.channels.slack.api import Bot, TooLongError, Webhook
 from monitor.digest.about import archive_link
 from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
-    Json,
     Notice,
     Outcome,
     Rendered,
@@ -89,8 +87,17 @@ class Slack(Channel):
         return blocks.render_notice(notice, templates)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
-        thread = delivery.parent.rpartition(":")[2]
-        return self._send(delivery.rendered.body, delivery, thread, True, commit_handoff)
+        """Ask for two parts in place of one that Slack finds too long."""
+        message = delivery.rendered.body
+        try:
+            return self._poster.post(message, delivery, commit_handoff)
+        except TooLongError:
+            halves = blocks.halve(message)
+        if halves is None:
+            error = "Slack finds the message too long, and it is one line"
+            return Outcome(DeliveryState.FAILED, error)
+        error = "Slack finds the message too long: two follow in its place"
+        return Outcome(DeliveryState.RETRY, error, split=halves)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """Look for the delivery's id in the channel's history. A webhook cannot look."""
@@ -102,27 +109,3 @@ class Slack(Channel):
     def check(self) -> str:
         """Ask whose token it is. A webhook says nothing before something is posted to it."""
         return self._bot.check() if self._bot else ""
-
-    def _send(
-        self,
-        message: Json,
-        delivery: Delivery,
-        thread: str,
-        last: bool,
-        commit_handoff: Callable[[], bool],
-    ) -> Outcome:
-        """Post a message, in two halves if Slack finds it too long; only the last is marked."""
-        try:
-            return self._poster.post(message, delivery, thread, last, commit_handoff)
-        except TooLongError:
-            parts = blocks.halve(message)
-        if parts is None:
-            return Outcome(
-                DeliveryState.FAILED, "Slack finds the message too long, and it is one line"
-            )
-        first = self._send(parts[0], delivery, thread, False, already)
-        if first.state is not DeliveryState.SENT:
-            return first
-        below = thread or first.reference.rpartition(":")[2]
-        second = self._send(parts[1], delivery, below, last, already)
-        return replace(second, reference=first.reference)
