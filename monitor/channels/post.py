@@ -1,6 +1,6 @@
 """Posting JSON or text to an address: the one way of every channel that is one.
 
-A post has two phases. Until the last byte leaves nobody can have acted on it, so that it may be
+A post has two phases. Until the last byte leaves no server can have acted on it, so that it may be
 posted again; after that only an answer says what became of it, and without one it is unknown.
 Redirects are not followed: a message and its secrets stay with the server that was named. No
 error shows what may be secret: of an address only its host.
@@ -52,7 +52,7 @@ _SAID, _READ = 200, 2_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered when it had the whole message, or refused to take it.
+    """The answer of a server that had the whole message, or refused to take it.
 
     Names of headers are found in any case. `text` is "" where the answer is too long or cannot be
     read; `said` is its beginning with all secrets masked, for errors.

@@ -39,7 +39,7 @@ MANY = tuple(f"Paper {number} with a title of some length" for number in range(5
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server answers; with `cut`, it breaks the connection when it has the message."""
+    """An answer of a server; with `cut`, it breaks the connection when it has the message."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Reply:
 
 
 class Addressee:
-    """A server on loopback that takes what is posted to it, or answers as it is told to."""
+    """A server on loopback that takes messages, or gives the next of `replies`."""
 
     def __init__(self, accepted: bytes) -> None:
         self.posted: list[bytes] = []
