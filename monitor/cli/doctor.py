@@ -87,7 +87,7 @@ def _slack_answers(slack: SlackSettings | None) -> list[Check]:
         return []
     from monitor.channels.slack import socket_mode  # the SDK, without which health checks do
 
-    _, fault = socket_mode.ask_for_address(slack.app_token.reveal(), slack.base_url)
+    _, fault = socket_mode.ask_for_address(slack)
     return [Check("slack answers", not fault, fault or "Socket Mode can connect")]
 
 

@@ -37,7 +37,7 @@ class SlackAnswers:
 
     def __init__(self, runtime: Runtime, slack: SlackSettings) -> None:
         self._runtime = runtime
-        self._bot = Bot(slack.token.reveal(), slack.base_url)
+        self._bot = Bot(slack.token.reveal(), slack.base_url, slack.allow_private)
         self._team = ""
         # A press that Slack sends again must not undo a later one, taken by the same process.
         self._last_press: dict[tuple[str, str, int], float] = {}

@@ -11,7 +11,9 @@ from monitor.errors import FetchError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-PERMITTED_BY = "allow_private: true permits the host and port in the source's url, and no others"
+PERMITTED_BY = (
+    "allow_private: true permits the host and port of the configured address, and no others"
+)
 
 MASK = "********"
 # Parameters, without case and punctuation, whose values are secret: api_key, X-Amz-Signature.

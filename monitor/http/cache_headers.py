@@ -18,14 +18,22 @@ _NEVER = re.compile(r"(?:^|[\s,])no-(?:cache|store)(?:$|[\s,=])", re.IGNORECASE)
 def retry_after(headers: Mapping[str, str], now: float) -> timedelta | None:
     """Return how long `Retry-After` asks to wait, within a minute and a day; None if it does not.
 
+    What is negative or past means at once, which is a minute.
+    """
+    wait = asked_wait(headers, now)
+    return None if wait is None else max(LEAST, wait)
+
+
+def asked_wait(headers: Mapping[str, str], now: float) -> timedelta | None:
+    """Return how long `Retry-After` asks to wait, a day at most; None if it does not.
+
     It is seconds, or a date in any of the three forms of RFC 9110, 5.6.7, which counts from the
-    answer's own `Date` where there is one, so that no clock need be right. What is negative or
-    past means at once, which is a minute.
+    answer's own `Date` where there is one, so that no clock need be right.
     """
     value = headers.get("retry-after", "").strip()
     is_number = value.isascii() and _DELTA.fullmatch(value)
     wait = _seconds(value) if is_number else _until(value, headers, now)
-    return None if wait is None else max(LEAST, min(wait, MOST))
+    return None if wait is None else max(timedelta(0), min(wait, MOST))
 
 
 def lifetime(headers: Mapping[str, str], now: float) -> timedelta:

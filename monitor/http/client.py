@@ -6,12 +6,10 @@ and passwords of addresses are left out.
 
 from __future__ import annotations
 
-import logging
 import ssl
 import tempfile
 import threading
 import time
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
@@ -26,20 +24,20 @@ import httpx
 
 from monitor.errors import FetchError, WaitError
 from monitor.http import Limits
-from monitor.http.addresses import public_addresses, redact_url
+from monitor.http.addresses import redact_url
 from monitor.http.cache_headers import LEAST, retry_after
-from monitor.http.dialing import Guard, TooLateError, Watch, core_url, proxy_for, resolve
+from monitor.http.dialing import Guard, TooLateError, Watch, core_url, open_pool, resolve
 from monitor.http.host_limits import Gates
 from monitor.http.request import (
     MAX_REDIRECTS,
     Redirect,
     Request,
+    basic_auth,
     check_address,
     find_new_address,
     follow,
     move_request,
     parse_url,
-    port_of,
     server_of,
     stored_address,
 )
@@ -48,8 +46,8 @@ from monitor.http.response import (
     Response,
     headers_of,
     is_rest,
-    read_refusal_body,
     read_response,
+    read_short_body,
 )
 from monitor.http.server_memory import CONFIRMED, Memory, Wait
 
@@ -97,8 +95,6 @@ class HttpClient:
 
     def __post_init__(self) -> None:
         self._gates = Gates(self.gate_dir, self.wall, self.sleep, self.gate_owner)
-        for name in ("httpx", "httpcore"):  # they log whole URLs, with the keys in them
-            logging.getLogger(name).setLevel(logging.WARNING)
 
     def get(
         self, url: str, validators: Mapping[str, str] | None = None, **limits: Unpack[Limits]
@@ -186,7 +182,7 @@ class HttpClient:
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""
         first, new_address, permanent = request.url, "", True
-        stopping = self.stopping if request.form is None else threading.Event()
+        stopping = self.stopping if request.form is None else None
         watch = Watch(self.monotonic, request.deadline.total_seconds(), stopping)
         for _ in range(MAX_REDIRECTS + 1):
             check_address(request)
@@ -245,10 +241,7 @@ class HttpClient:
             headers |= {"Range": f"bytes={request.begin}-", "If-Range": request.tag}
         if request.form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        if url.userinfo:
-            account = b64encode(f"{url.username}:{url.password}".encode()).decode()
-            headers["Authorization"] = f"Basic {account}"
-        headers |= request.headers
+        headers |= {**basic_auth(url), **request.headers}
         return [(name, value.encode()) for name, value in headers.items() if value]
 
     def _read_answer(
@@ -257,7 +250,7 @@ class HttpClient:
         headers = headers_of(response)
         match response.status:
             case 200 | 400 | 401 | 403 as status if request.form is not None:  # RFC 6749, 5.2
-                content = read_refusal_body(response, watch)
+                content = read_short_body(response, watch)
                 date = headers.get("date", "")
                 return Response(status, str(request.url), content=content, date=date)
             case _ if request.form is not None:
@@ -280,7 +273,7 @@ class HttpClient:
         status = response.status
         phrase = responses.get(status, "no known status")
         message = f"{request.url.host} answered {status} {phrase}"
-        body = read_refusal_body(response, watch)
+        body = read_short_body(response, watch)
         left = retry_after(headers_of(response), self.wall()) if status in (429, 503) else None
         if left is None and status == 429:
             left = LEAST  # the server does not say for how long
@@ -292,25 +285,8 @@ class HttpClient:
         )
 
     def _pool(self, request: Request, watch: Watch) -> httpcore.ConnectionPool:
-        proxy = proxy_for(request.url)
-        if proxy is None:
-            guard = Guard(self.dialler, self.resolve, watch, request.allow_private)
-            return httpcore.ConnectionPool(self._tls, network_backend=guard)
-        self._check_behind_proxy(request)
-        # The operator chose the proxy, so it may be in a private network.
-        guard = Guard(self.dialler, self.resolve, watch, allow_private=True)
-        return httpcore.HTTPProxy(
-            core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
-        )
-
-    def _check_behind_proxy(self, request: Request) -> None:
-        """The proxy dials, so all that can be refused here is what resolves to a bad address."""
-        try:
-            addresses = self.resolve(request.url.host, port_of(request.url))
-        except OSError:
-            return  # only the proxy knows the name
-        if not request.allow_private:
-            public_addresses(request.url.host, addresses)
+        guard = Guard(self.dialler, self.resolve, watch, request.allow_private)
+        return open_pool(request.url, guard, self._tls)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

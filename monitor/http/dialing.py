@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import socket
 import ssl
@@ -9,13 +10,14 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpcore
 import httpx
 
 from monitor.errors import DeferredError, FetchError
 from monitor.http.addresses import public_addresses
+from monitor.http.request import port_of
 
 
 def resolve(host: str, port: int) -> list[str]:
@@ -39,7 +41,10 @@ class Watch:
     """
 
     def __init__(
-        self, monotonic: Callable[[], float], seconds: float, stopping: threading.Event
+        self,
+        monotonic: Callable[[], float],
+        seconds: float,
+        stopping: threading.Event | None = None,
     ) -> None:
         self.monotonic = monotonic
         self._stopping = stopping
@@ -51,7 +56,7 @@ class Watch:
         self._ends += seconds
 
     def go_on(self) -> None:
-        if self._stopping.is_set():
+        if self._stopping and self._stopping.is_set():
             raise DeferredError("the program stops")
 
     def left(self, wished: float | None) -> float:
@@ -89,6 +94,15 @@ class Guard(httpcore.NetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as failed:
                 fault = failed
         raise fault
+
+    def check_behind_proxy(self, url: httpx.URL) -> None:
+        """The proxy dials, so all that can be refused here is what resolves to a bad address."""
+        try:
+            addresses = self.resolve(url.host, port_of(url))
+        except OSError:
+            return  # only the proxy knows the name
+        if not self.allow_private:
+            public_addresses(url.host, addresses)
 
 
 class _Stream(httpcore.NetworkStream):
@@ -132,6 +146,21 @@ def proxy_for(url: httpx.URL) -> httpx.Proxy | None:
     if proxy.url.scheme not in ("http", "https"):
         raise FetchError(f"a {proxy.url.scheme} proxy is not supported", "use an http proxy")
     return proxy
+
+
+def open_pool(url: httpx.URL, guard: Guard, tls: ssl.SSLContext) -> httpcore.ConnectionPool:
+    """Return what connects to the server of an address, through a proxy where there is one."""
+    # It logs whole addresses and headers, with the keys in them.
+    logging.getLogger("httpcore").setLevel(logging.WARNING)
+    proxy = proxy_for(url)
+    if proxy is None:
+        return httpcore.ConnectionPool(tls, network_backend=guard)
+    guard.check_behind_proxy(url)
+    # The operator chose the proxy, so it may be in a private network.
+    guard = replace(guard, allow_private=True)
+    return httpcore.HTTPProxy(
+        core_url(proxy.url), proxy.raw_auth, ssl_context=tls, network_backend=guard
+    )
 
 
 def core_url(url: httpx.URL) -> httpcore.URL:

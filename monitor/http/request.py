@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -51,6 +52,14 @@ def check_address(request: Request) -> None:
         raise FetchError(f"{redact_url(str(url))} is not an http or https address")
     if not request.allow_private and port_of(url) not in (80, 443):
         raise FetchError(f"{redact_url(str(url))} uses a port other than 80 and 443", PERMITTED_BY)
+
+
+def basic_auth(url: httpx.URL) -> dict[str, str]:
+    """Return the header for the user and password in an address, none without them."""
+    if not url.userinfo:
+        return {}
+    account = b64encode(f"{url.username}:{url.password}".encode()).decode()
+    return {"Authorization": f"Basic {account}"}
 
 
 def port_of(url: httpx.URL) -> int:

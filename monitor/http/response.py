@@ -186,10 +186,15 @@ def _validators(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def read_refusal_body(response: httpcore.Response, watch: Watch) -> bytes:
-    """Return the beginning of the body that came with a refusal, b"" where it cannot be read."""
+def read_short_body(
+    response: httpcore.Response, watch: Watch, most: int = MAX_REFUSAL_BYTES
+) -> bytes:
+    """Return a body of at most `most` bytes, b"" where it is longer or cannot be read.
+
+    Of one that breaks off, what came before is returned.
+    """
     try:
-        body = Decoder(headers_of(response).get("content-encoding", ""), MAX_REFUSAL_BYTES)
+        body = Decoder(headers_of(response).get("content-encoding", ""), most)
         _read_body(response, body, watch)
     except (FetchError, TooLateError, *NETWORK_ERRORS):
         return b""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from monitor.model.digests import Rendered
+from monitor.model.digests import Json, Rendered
 
 
 class DeliveryState(StrEnum):
@@ -72,6 +72,8 @@ class Outcome:
 
     `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` of a RETRY means that the fault is the
     channel's, not this recipient's: its other deliveries wait and none is marked as failed.
+    `split` of a RETRY are two shorter messages that replace one that was refused as too long: each
+    is then a delivery of its own.
     """
 
     state: DeliveryState
@@ -79,6 +81,7 @@ class Outcome:
     reference: str = ""
     retry_after: timedelta | None = None
     channel_down: bool = False
+    split: tuple[Json, Json] | None = None
 
 
 class Suppression(msgspec.Struct, frozen=True):

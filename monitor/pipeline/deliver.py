@@ -19,7 +19,7 @@ from monitor.channels import retry_policy
 from monitor.errors import StoreError
 from monitor.log import masked
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.pipeline import incidents
+from monitor.pipeline import freeze, incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.settle_deliveries import settle_open, time_down
 from monitor.store.digests import deliveries, outbox
@@ -274,7 +274,9 @@ class Round:
 
     def _record(self, delivery: Delivery, outcome: Outcome) -> None:
         # Other outcomes stand whatever a channel says of itself: what may have arrived is unknown.
-        if outcome.channel_down and outcome.state is DeliveryState.RETRY:
+        if outcome.split:
+            freeze.split(self.runtime, delivery, outcome.split)
+        elif outcome.channel_down and outcome.state is DeliveryState.RETRY:
             self._put_back(delivery, outcome.error)
         else:
             self._together.write(self._record_batch, (delivery, outcome))

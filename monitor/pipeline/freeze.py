@@ -18,11 +18,11 @@ import structlog
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
-from monitor.model import Digest, DigestPaper, DigestSection, Notice, Rendered
+from monitor.model import Delivery, Digest, DigestPaper, DigestSection, Json, Notice, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.incidents import UNAVAILABLE
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
-from monitor.store.digests import deliveries, digests, freeze_digest, suppressions
+from monitor.store.digests import deliveries, digests, freeze_digest, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Transaction
@@ -169,7 +169,7 @@ def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) ->
                 destination.channel,
                 to,
                 number,
-                message_id(secrets.token_hex(12), runtime.sender),
+                _new_id(runtime),
                 error,
             )
             for to in destination.recipients
@@ -177,6 +177,10 @@ def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) ->
             if to in forms.only.get((destination.channel, number), (to,))
         ]
     return planned
+
+
+def _new_id(runtime: Runtime) -> str:
+    return message_id(secrets.token_hex(12), runtime.sender)
 
 
 def _error_text(fault: Exception | None) -> str:
@@ -259,6 +263,13 @@ def render_again(runtime: Runtime, delivery_id: int) -> bool:
     if not waiting:
         raise UsageError(f"delivery {delivery_id} is not sent any more", "see `deliveries`")
     return True
+
+
+def split(runtime: Runtime, delivery: Delivery, bodies: tuple[Json, Json]) -> None:
+    """Replace a part that was refused as too long by two, before either is sent."""
+    ids = _new_id(runtime), _new_id(runtime)
+    with runtime.database.writing() as tx:
+        outbox.split(tx, delivery, bodies, ids, runtime.owner.id, runtime.clock.now())
 
 
 # ── notices to the operator ─────────────────────────────────────────────────────────

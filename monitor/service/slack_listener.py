@@ -48,9 +48,8 @@ def listening(slack: SlackSettings, runtime: Runtime) -> Iterator[None]:
 
 def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -> None:
     """Keep the connection; an outage begins and ends an incident."""
-    assert slack.app_token
     answers = SlackAnswers(runtime, slack)
-    connection = SocketMode(slack.app_token.reveal(), slack.base_url, answers.take)
+    connection = SocketMode(slack, answers.take)
     failures, down_since = 0, 0.0
     recorded: str | None = None  # the error in the store, "" for none
     try:

@@ -96,7 +96,12 @@ class TestMailBySendmail(TestMail):
 class TestSlackBot(ChannelContract):
     kind = Slack
     settings: ClassVar[dict[str, Any]] = {"channel": "#papers"}
+    accepted = b'{"ok": true, "channel": "C0PAPERS1", "ts": "1.1"}'
     address = "http://127.0.0.1:9/"
+
+    def posting_to(self, folder: Path, url: str) -> Channel:
+        self.address = f"{url}/api/"
+        return self.open(folder)
 
     def shared(self, folder: Path) -> Shared:
         slack = SlackSettings(token=TOKEN, base_url=self.address)
@@ -118,6 +123,9 @@ class TestSlackBot(ChannelContract):
 class TestSlackWebhook(ChannelContract):
     kind = Slack
     settings: ClassVar[dict[str, Any]] = {"webhook": "http://127.0.0.1:9/services/a"}
+
+    def posting_to(self, folder: Path, url: str) -> Channel:
+        return self.open(folder, webhook=url)
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:

@@ -5,18 +5,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from urllib.request import OpenerDirector
 
 import pytest
 from msgspec import structs
 
+from monitor.channels.slack import SlackSettings, may_be_private
 from monitor.channels.slack.api import Answer, Bot, TooLongError, Webhook, read_refusal
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
+from monitor.channels.slack.socket_mode import ask_for_address
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
 from tests.channels.samples import AT, HOSTILE, Commit, delivery, digest, entry
-from tests.servers.slack import TOKEN, Fault, SlackServer
+from tests.servers.slack import APP_TOKEN, TOKEN, Fault, SlackServer
 from tests.servers.smtp import closed_port
 from tests.servers.web import misbehaving_server
 
@@ -160,7 +163,7 @@ def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackSer
 
 @pytest.mark.parametrize(
     "retry_after, waited",
-    [("30", 30), ("0", 0), (None, 30), ("abc", 30), ("86400", 86_400), ("9" * 30, 30)],
+    [("30", 30), ("0", 0), (None, 30), ("abc", 30), ("86400", 86_400), ("9" * 30, 86_400)],
 )
 def test_L01_429_is_a_retry_for_the_queue(
     slack: SlackServer, retry_after: str | None, waited: int
@@ -174,25 +177,33 @@ def test_L01_429_is_a_retry_for_the_queue(
     assert len(slack.requests) == 2, "the queue tries again, nothing below it does"
 
 
-def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackServer) -> None:
+@pytest.mark.parametrize("open_channel", [bot, hook])
+def test_L03_a_message_that_slack_finds_too_long_asks_for_two_parts(
+    slack: SlackServer, open_channel: Callable[[SlackServer], Slack]
+) -> None:
     slack.most_characters = 1_500
-    assert (
-        send(hook(slack), digest(12, full=12), PlainTemplates(400))[0].state is DeliveryState.SENT
-    )
+    ours = open_channel(slack)
+    waiting = list(ours.render(digest(12, full=12), PlainTemplates(400)))
+    while waiting:
+        part = waiting.pop(0)
+        commit = Commit()
+        outcome = ours.send(planned(part), commit)
+        assert commit.calls == 1
+        if outcome.split:
+            assert (outcome.state, outcome.channel_down) == LATER
+            waiting += [replace(part, body=body) for body in outcome.split]
+        else:
+            assert outcome.state is DeliveryState.SENT
     assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
-    slack.posts.clear()
-    issue = digest(12, full=12)
-    outcome, other = send(bot(slack), issue, PlainTemplates(400))
-    assert outcome.state is other.state is DeliveryState.SENT
-    first, *rest = slack.posts
-    assert outcome.reference == f"C0PAPERS1:{first['ts']}"
-    assert len(rest) > 2 and {post["thread_ts"] for post in rest} == {first["ts"]}
-    assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
-    marked = [post["metadata"]["event_payload"] for post in slack.posts if "metadata" in post]
-    assert [one["message_id"] for one in marked] == ["<id-0@x>", "<id-1@x>"]
-    assert "metadata" in slack.posts[-1] and "metadata" not in first
-    slack.most_characters = 1  # which cannot be split any more
-    assert send(bot(slack))[0].state is DeliveryState.FAILED
+    assert len(slack.posts) > 3
+
+
+def test_L03_one_line_that_slack_finds_too_long_has_failed(slack: SlackServer) -> None:
+    slack.most_characters = 1
+    for ours in (bot(slack), hook(slack)):
+        [part] = ours.render(digest(0), TEMPLATES)
+        outcome = ours.send(planned(part), Commit())
+        assert (outcome.state, outcome.split) == (DeliveryState.FAILED, None)
 
 
 # S10, S11: what each code means; `True` is the fault of the line, which is down for all.
@@ -378,6 +389,48 @@ def test_slack_is_reached_through_a_proxy_of_the_environment(
         send(Slack("lab", "#papers", poster))
         [request] = proxy.requests
     assert request.target.startswith("http://slack.example/")
+
+
+def test_the_sdk_sends_nothing_by_itself(
+    slack: SlackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version of it must send by the methods that ours replace, not by urllib."""
+
+    def open_(self: OpenerDirector, *_: Any, **__: Any) -> None:
+        pytest.fail("the SDK has sent something")
+
+    monkeypatch.setattr(OpenerDirector, "open", open_)
+    sent = posted(slack)
+    assert [outcome.state for outcome in send(hook(slack))] == [DeliveryState.SENT]
+    assert bot(slack).check() == ""
+    assert bot(slack).reconcile(sent).state is DeliveryState.SENT
+    settings = SlackSettings(token=TOKEN, app_token=APP_TOKEN, base_url=slack.base_url)
+    slack.socket_url = "wss://slack.example/"
+    assert ask_for_address(settings) == (slack.socket_url, "")
+    assert {asked.headers["user-agent"] for asked in slack.asked} == {"paper-monitor"}
+
+
+def test_only_slacks_own_hosts_need_a_setting_to_be_private() -> None:
+    for url in (
+        "https://slack.com/api/",
+        "https://hooks.slack.com/x",
+        "https://slack-gov.com/api/",
+    ):
+        assert (may_be_private(url, None), may_be_private(url, True)) == (False, True)
+    for url in (
+        "http://127.0.0.1:80/",
+        "https://chat.lab.example/hooks/x",
+        "https://notslack.com/",
+    ):
+        assert (may_be_private(url, None), may_be_private(url, False)) == (True, False)
+
+
+def test_a_private_address_that_is_not_allowed_is_refused(slack: SlackServer) -> None:
+    for poster in (Bot(TOKEN, slack.base_url, False), Webhook(slack.webhook, False)):
+        [outcome] = send(Slack("lab", "#papers", poster))
+        assert (outcome.state, outcome.channel_down) == DOWN
+        assert "allow_private" in outcome.error
+    assert slack.requests == []
 
 
 def test_W06_no_secret_is_shown_or_logged(

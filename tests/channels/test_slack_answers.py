@@ -17,6 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from monitor.app import App
+from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.menus import CHOICES, read_press
 from monitor.channels.slack.socket_mode import SocketMode
 from monitor.commands.ratings import RaterScope, rated, saved
@@ -114,7 +115,8 @@ def test_what_is_no_press_of_ours_is_left_alone(lab: House, slack: SlackServer) 
 
 @contextmanager
 def connected(slack: SlackServer, take: Callable[[Any], None]) -> Iterator[None]:
-    with closing(SocketMode(APP_TOKEN, slack.base_url, take)) as connection:
+    settings = SlackSettings(token=TOKEN, app_token=APP_TOKEN, base_url=slack.base_url)
+    with closing(SocketMode(settings, take)) as connection:
         assert connection.connect() == ""
         yield
 

@@ -1,9 +1,9 @@
 """The boundaries of I/O by their names, and the harm that is done at one of them.
 
 Nothing of this is in the product. A process under test is the program with its doors to the
-outside wrapped: the transactions of the store, what smtplib and http.client say and hear, what is
-written to files, what is asked of a server. At each door it calls `reach` with a name that stays
-the same from run to run; `reach` counts, and where the order says so does the harm:
+outside wrapped: the transactions of the store, what is said to mail servers and Slack and what they
+answer, what is written to files, what is asked of a server. At each door it calls `reach` with a
+name that stays the same from run to run; `reach` counts, and where the order says so does the harm:
 
     kill    SIGKILL to this process, at once
     raise   an error that nobody thought of
@@ -14,7 +14,6 @@ the same from run to run; `reach` counts, and where the order says so does the h
 from __future__ import annotations
 
 import errno
-import http.client
 import json
 import os
 import signal
@@ -129,6 +128,7 @@ TRANSACTIONS = {
     "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._record_failure": "composed badly",
     "monitor.pipeline.topic_words.TopicWords.save": "word counts",
+    "monitor.pipeline.freeze.split": "part split",
     "monitor.pipeline.freeze.notify": "operator notified",
     "monitor.pipeline.incidents.note_outage": "outage",
     "monitor.pipeline.freeze.render_again": "rendered again",
@@ -352,37 +352,44 @@ def _verb(text: str) -> str:
     return word if word in commands else "text"
 
 
-# ── Slack, by way of urllib and http.client ─────────────────────────────────────────
+# ── Slack, by way of `monitor.channels.post` ─────────────────────────────────────────
 
 
 def _slack(points: Points) -> None:
-    connection: Any = http.client.HTTPConnection
-    connect, request, getresponse = connection.connect, connection.request, connection.getresponse
+    from monitor.channels import post
 
-    def connect_(self: Any) -> None:
-        points.reach(f"slack {self.said}: connect", _unreachable)
-        connect(self)
-        points.reach(f"slack {self.said}: connected", _cutting(self.sock))
+    module: Any = post
+    exchange, guard, pieces = module._exchange, module.Guard, module._Body.__iter__
+    of_thread = threading.local()
 
-    def request_(
-        self: Any, method: str, url: str, body: Any = None, *more: Any, **named: Any
-    ) -> None:
-        self.said = _asked(url, body)
-        request(self, method, url, body, *more, **named)
-        points.reach(f"slack {self.said}: sent", _cutting(self.sock))
+    def said() -> str:
+        return f"slack {of_thread.said}"
 
-    def getresponse_(self: Any) -> Any:
-        response = getresponse(self)
-        points.reach(f"slack {self.said}: answered", _cutting(self.sock))
-        return response
+    class Dialling(guard):  # type: ignore[misc, valid-type]
+        def connect_tcp(self, *arguments: Any, **named: Any) -> Any:
+            points.reach(f"{said()}: connect", _unreachable)
+            stream: Any = guard.connect_tcp(self, *arguments, **named)
+            of_thread.cut = _cutting(stream._stream.get_extra_info("socket"))
+            points.reach(f"{said()}: connected", of_thread.cut)
+            return stream
 
-    connection.connect, connection.request = connect_, request_
-    connection.getresponse = getresponse_
+    def pieces_(self: Any) -> Iterator[bytes]:
+        yield from pieces(self)
+        points.reach(f"{said()}: sent", of_thread.cut)
+
+    @contextmanager
+    def exchange_(url: str, body: Any, *how: Any) -> Iterator[Any]:
+        of_thread.said = _asked(url, body.content)
+        with exchange(url, body, *how) as response:
+            points.reach(f"{said()}: answered", of_thread.cut)
+            yield response
+
+    module._exchange, module.Guard, module._Body.__iter__ = exchange_, Dialling, pieces_
 
 
 def _asked(url: str, body: Any) -> str:
     method = url.partition("?")[0].rpartition("/api/")[2]
-    if method.startswith("/services/"):
+    if "/services/" in url:
         return "webhook"
     if method != "chat.postMessage":
         return method

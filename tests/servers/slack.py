@@ -85,6 +85,7 @@ class SlackServer:
     channels: dict[str, str] = field(default_factory=lambda: {"papers": "C0PAPERS1"})
     posts: list[dict[str, Any]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     pings: list[str] = field(default_factory=list)
     faults: deque[Fault] = field(default_factory=deque)
     always: Fault | None = None
@@ -175,6 +176,7 @@ class SlackServer:
             return Answer(404)
         path = urlparse(request.target).path
         self.requests.append(path)
+        self.asked.append(request)
         fault = self.faults.popleft() if self.faults else self.always
         if fault is None:
             return self._reply(path, request)

@@ -1,12 +1,9 @@
 """A channel of kind `mattermost`: digests as messages of an incoming webhook."""
 
-import json
-from socket import gaierror
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
-
 from monitor.channels.base import Channel, ChannelOptions
-from monitor.model import DeliveryState, Outcome, Rendered
+from monitor.channels.post import post
+from monitor.digest.layout import batches
+from monitor.model import Rendered
 from monitor.setting_types import SecretUrl
 
 
@@ -14,6 +11,7 @@ class MattermostOptions(ChannelOptions):
     """In monitor.yaml: `kind: mattermost` and `webhook:`, which is masked wherever it is shown."""
 
     webhook: SecretUrl
+    allow_private: bool = False
 
 
 class Mattermost(Channel):
@@ -24,23 +22,12 @@ class Mattermost(Channel):
     def render(self, digest, templates):
         """Return the parts of a digest; they are stored, and sent later, perhaps twice."""
         titles = [entry.paper.title for group in digest.groups for entry in group.entries]
-        text = "\n".join([f"{digest.subscription}: {len(titles)} papers", *titles])
-        return (Rendered(0, {"text": text}),)
+        lines = [f"{digest.subscription}: {len(titles)} papers", *titles]
+        parts = batches(lines, 15_000, len, most=500)  # within Mattermost's 16,383 characters
+        return tuple(Rendered(n, {"text": "\n".join(part)}) for n, part in enumerate(parts))
 
     def send(self, delivery, commit_handoff):
-        """Post one part. Nothing may be posted when `commit_handoff` returns False."""
-        body = json.dumps({"text": delivery.rendered.body["text"]}).encode()
-        headers = {"Content-Type": "application/json"}
-        request = Request(self.options.webhook.reveal(), body, headers)
-        if not commit_handoff():
-            return Outcome(DeliveryState.RETRY, "another process has taken this delivery over")
-        try:
-            with urlopen(request, timeout=30):
-                return Outcome(DeliveryState.SENT)
-        except HTTPError as error:  # an answer that is no: nothing was posted
-            return Outcome(DeliveryState.RETRY, f"HTTP {error.code}", channel_down=True)
-        except OSError as error:
-            reason = getattr(error, "reason", error)  # urllib wraps it in a URLError
-            if isinstance(reason, ConnectionRefusedError | gaierror):  # nothing was posted
-                return Outcome(DeliveryState.RETRY, f"no connection: {reason}", channel_down=True)
-            return Outcome(DeliveryState.UNKNOWN, f"no answer: {reason}")  # it may be posted
+        """Post one part; `post` calls `commit_handoff` and says what became of it."""
+        options, message = self.options, {"text": delivery.rendered.body["text"]}
+        private = options.allow_private
+        return post(options.webhook.reveal(), message, commit_handoff, allow_private=private)

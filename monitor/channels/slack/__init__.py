@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
 from monitor.setting_types import HttpsUrl, Secret, Section
 
 BASE_URL = "https://slack.com/api/"
+
+
+_OWN_HOSTS = ("slack.com", "slack-gov.com")
+
+
+def may_be_private(url: str, allowed: bool | None) -> bool:
+    """Return whether an address may lead into a private network; `allowed` is the setting.
+
+    Without the setting every host may but Slack's own: it was named for that, as a gateway.
+    """
+    host = urlsplit(url).hostname or ""
+    is_own = any(host == own or host.endswith(f".{own}") for own in _OWN_HOSTS)
+    return not is_own if allowed is None else allowed
 
 
 def _app_token(secret: Secret) -> Secret:
@@ -25,6 +39,7 @@ class SlackSettings(Section):
     """
 
     base_url: HttpsUrl = BASE_URL
+    allow_private: bool | None = None
     token: Secret
     app_token: Annotated[Secret, AfterValidator(_app_token)] | None = None
     signing_secret: Secret | None = None

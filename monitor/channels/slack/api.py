@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.channels.base import down
+from monitor.channels.post import REDIRECTS, post_for_answer, redirected, wait_after
+from monitor.channels.slack import may_be_private
 from monitor.model import Delivery, DeliveryState, Json, Outcome
-from monitor.text import clean, whole_number
 from monitor.text.tables import word_set
 
 # An answer has a few thousand bytes; a page of history some hundred thousand.
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-TIMEOUT = 30
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
+CommitHandoff = Callable[[], bool]
+
+
+def already() -> bool:
+    """Hand off what needs no record, or has it already."""
+    return True
 
 
 class Answer(NamedTuple):
@@ -36,58 +40,45 @@ class Answer(NamedTuple):
     data: Mapping[str, Any]
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Leave a redirect as it is: urllib would take the token along to any other host."""
+@dataclass(frozen=True, slots=True)
+class WebApi:
+    """Slack's Web API with one token."""
 
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    token: str = field(repr=False)
+    base_url: str
+    allow_private: bool | None = None
 
+    def call(
+        self,
+        method: str,
+        commit_handoff: CommitHandoff = already,
+        *,
+        body: Json | None = None,
+        form: Json | None = None,
+    ) -> Answer | Outcome:
+        """Post JSON or a form; return the answer, also a refusal, or what it means to have none."""
+        from monitor.channels.slack import clients  # the SDK, without which health checks do
 
-def send_request(
-    url: str, token: str = "", *, body: Json | None = None, form: Json | None = None
-) -> Answer | Outcome:
-    """Post JSON or a form; without an answer, return what that means. A refusal is an answer.
-
-    urllib wraps errors up to the last byte of the request into URLError: Slack cannot have acted on
-    half a request. Anything later, and anything unforeseen, is unknown.
-    """
-    headers = {"User-Agent": "paper-monitor"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    if form is None:
-        headers["Content-Type"] = "application/json;charset=utf-8"
-    content = json.dumps(body) if form is None else urlencode(form)
-    try:
-        return _ask(Request(url, content.encode(), headers), is_webhook=not token)
-    except URLError as error:
-        reason = _describe(error.reason, token or url)
-        return down(f"Slack cannot be reached: {reason}")
-    except Exception as error:
-        problem = f"Slack did not respond: {_describe(error, token or url)}"
-        return Outcome(DeliveryState.UNKNOWN, problem)
+        post = _posting(self.base_url, self.allow_private, commit_handoff)
+        try:
+            answer = clients.call(post, self.token, self.base_url, method, body, form)
+        except clients.NoAnswerError as none:
+            return none.outcome
+        data: Mapping[str, Any] = answer.data if isinstance(answer.data, dict) else {}
+        return Answer(answer.status_code, answer.headers, _code(data.get("error", "")), data)
 
 
-def _ask(request: Request, *, is_webhook: bool) -> Answer:
-    try:
-        response = build_opener(_NoRedirects()).open(request, timeout=TIMEOUT)
-    except HTTPError as refusal:
-        response = refusal
-    with response:
-        text = response.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
-    try:
-        data = json.loads(text)
-    except ValueError:
-        data = None
-    data = data if isinstance(data, dict) else {}
-    word = text.strip() if is_webhook else str(data.get("error", ""))
-    code = word if _CODE.fullmatch(word) else ""
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status, headers, code, data)
+def _posting(url: str, allow_private: bool | None, commit_handoff: CommitHandoff) -> Any:
+    return partial(
+        post_for_answer,
+        commit_handoff=commit_handoff,
+        allow_private=may_be_private(url, allow_private),
+        max_bytes=MAX_ANSWER_BYTES,
+    )
 
 
-def _describe(error: object, secret: str) -> str:
-    message = clean(str(error)) or type(error).__name__
-    return message.replace(secret, "********")[:300]
+def _code(word: object) -> str:
+    return word if isinstance(word, str) and _CODE.fullmatch(word) else ""
 
 
 # ── posting ───────────────────────────────────────────────────────────────────────────
@@ -107,17 +98,18 @@ _MAX_PAGES = 10
 class Bot:
     """Slack's Web API: posting, checking the token, and looking for a message in the history."""
 
-    def __init__(self, token: str, base_url: str) -> None:
-        self._token = token
-        self._base_url = base_url
+    def __init__(self, token: str, base_url: str, allow_private: bool | None = None) -> None:
+        self._api = WebApi(token, base_url, allow_private)
         # A thread that is gone, and the message that later parts reply to instead.
         self._new_threads: dict[str, str] = {}
 
-    def post(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
+    def post(self, message: Json, delivery: Delivery, commit_handoff: CommitHandoff) -> Outcome:
+        """Post as a reply to the delivery's parent, if any. Raises TooLongError."""
+        thread = delivery.parent.rpartition(":")[2]
         parent = self._new_threads.get(thread, thread)
-        outcome = self._try_post(message, delivery, parent, last)
+        outcome = self._try_post(message, delivery, parent, commit_handoff)
         if outcome is None and thread:
-            outcome = self._try_post(message, delivery, "", last)
+            outcome = self._try_post(message, delivery, "", already)
             if outcome is not None and outcome.state is DeliveryState.SENT:
                 self._new_threads[thread] = outcome.reference.rpartition(":")[2]
         return outcome or Outcome(
@@ -125,7 +117,7 @@ class Bot:
         )
 
     def check(self) -> str:
-        answer = self._call("auth.test")
+        answer = self._api.call("auth.test")
         if isinstance(answer, Outcome):
             return answer.error
         if answer.data.get("ok") is not True:
@@ -137,21 +129,19 @@ class Bot:
 
     def team(self) -> str:
         """Return the id of the bot's workspace, "" where Slack does not say it."""
-        answer = self._call("auth.test")
+        answer = self._api.call("auth.test")
         return "" if isinstance(answer, Outcome) else str(answer.data.get("team_id", ""))
 
     def whisper(self, channel: str, user: str, text: str) -> str:
         """Say something that only one person in a channel sees; return the error, or ""."""
-        answer = self._call("chat.postEphemeral", channel=channel, user=user, text=text)
+        whispered = {"channel": channel, "user": user, "text": text}
+        answer = self._api.call("chat.postEphemeral", body=whispered)
         return answer.error if isinstance(answer, Outcome) else answer.code
 
-    def _call(self, method: str, **arguments: Any) -> Answer | Outcome:
-        return send_request(f"{self._base_url}{method}", self._token, body=arguments)
-
     def _try_post(
-        self, message: Json, delivery: Delivery, thread: str, last: bool
+        self, message: Json, delivery: Delivery, thread: str, commit_handoff: CommitHandoff
     ) -> Outcome | None:
-        """Return the outcome, None when the thread is gone. Only the last part can be found."""
+        """Return the outcome, None when the thread is gone."""
         payload = {"message_id": delivery.message_id}
         metadata = {"event_type": METADATA_EVENT, "event_payload": payload}
         arguments = {
@@ -160,9 +150,9 @@ class Bot:
             "blocks": message["blocks"],
             **NOT_UNFURLED,
             **({"thread_ts": thread} if thread else {}),
-            **({"metadata": metadata} if last else {}),
+            "metadata": metadata,
         }
-        answer = self._call("chat.postMessage", **arguments)
+        answer = self._api.call("chat.postMessage", commit_handoff, body=arguments)
         if isinstance(answer, Outcome):
             return answer
         if answer.code in _THREAD_GONE_CODES:
@@ -218,7 +208,7 @@ class Bot:
         for _ in range(_MAX_PAGES):
             # The methods that read take no JSON.
             page = {**form, "limit": 200, "include_all_metadata": 1, **cursor}
-            answer = send_request(f"{self._base_url}{method}", self._token, form=page)
+            answer = self._api.call(method, form=page)
             if isinstance(answer, Outcome):
                 raise LookupError(method)
             if answer.code in _THREAD_GONE_CODES:
@@ -241,13 +231,19 @@ def _is_of(message: Mapping[str, Any], delivery: Delivery) -> bool:
 class Webhook:
     """An incoming webhook: no threads, no history, and errors as bare words."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, allow_private: bool | None = None) -> None:
+        self._url, self._allow_private = url, allow_private
 
-    def post(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
-        answer = send_request(self._url, body={**message, **NOT_UNFURLED})
-        if isinstance(answer, Outcome):
-            return answer
+    def post(self, message: Json, delivery: Delivery, commit_handoff: CommitHandoff) -> Outcome:
+        """Post a message of its own. Raises TooLongError."""
+        from monitor.channels.slack import clients  # the SDK, without which health checks do
+
+        post = _posting(self._url, self._allow_private, commit_handoff)
+        try:
+            said = clients.post_to_webhook(post, self._url, {**message, **NOT_UNFURLED})
+        except clients.NoAnswerError as none:
+            return none.outcome
+        answer = Answer(said.status_code, said.headers, _code(said.body.strip()), {})
         if answer.status == 200 and answer.code == "ok":
             return Outcome(DeliveryState.SENT)
         return read_refusal(answer, webhook=True)
@@ -276,10 +272,6 @@ _HINTS = {
     "missing_scope": "the app needs the scope chat:write",
     "invalid_auth": "slack.token is wrong",
 }
-# The request was not carried out where it arrived (RFC 9110, 15.4); 303 may follow one that was.
-_REDIRECT_STATUSES = (301, 302, 307, 308)
-_DEFAULT_RETRY_AFTER = timedelta(seconds=30)
-_DAY = 86_400  # seconds
 
 
 class TooLongError(Exception):
@@ -293,10 +285,10 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
     if code in _TOO_LONG_CODES:
         raise TooLongError
     if answer.status == 429 or code in _RATE_LIMIT_CODES:
-        wait = _retry_after(answer)
+        wait = wait_after(answer.headers)
         return Outcome(DeliveryState.RETRY, f"Slack rate limit: {reason}", retry_after=wait)
-    if answer.status in _REDIRECT_STATUSES:
-        return down(f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway")
+    if answer.status in REDIRECTS:
+        return redirected("Slack", answer.status)
     if answer.status >= 500 or code in _UNCLEAR_CODES or (answer.status < 400 and not code):
         return Outcome(DeliveryState.UNKNOWN, f"Slack answered {answer.status} {code}".rstrip())
     if code in _FORMAT_CODES:
@@ -304,8 +296,3 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
     if not code or webhook or code in _APP_CODES:
         return down(f"Slack refused to post: {reason}")
     return Outcome(DeliveryState.FAILED, f"Slack refused to post: {reason}")
-
-
-def _retry_after(answer: Answer) -> timedelta:
-    seconds = whole_number(answer.headers.get("retry-after", "").strip())
-    return _DEFAULT_RETRY_AFTER if seconds is None else timedelta(seconds=min(seconds, _DAY))

@@ -8,11 +8,10 @@ channel: its delivery is unknown, until the channel's history (token only) says 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from pydantic import ValidationInfo, model_validator
 
-from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
+from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
 from monitor.channels.slack.api import Bot, TooLongError, Webhook
 from monitor.digest.about import archive_link
@@ -20,7 +19,6 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
-    Json,
     Notice,
     Outcome,
     Rendered,
@@ -37,6 +35,7 @@ class SlackOptions(ChannelOptions):
 
     channel: Line | None = None
     webhook: SecretUrl | None = None
+    allow_private: bool | None = None
 
     @model_validator(mode="after")
     def _one_way(self, info: ValidationInfo) -> SlackOptions:
@@ -70,9 +69,10 @@ class Slack(Channel):
     @classmethod
     def open(cls, name: str, options: SlackOptions, shared: Shared) -> Slack:
         if options.webhook:
-            return cls(name, name, Webhook(options.webhook.reveal()))
-        assert shared.slack, "a bot's channel is refused without a slack: section"
-        bot = Bot(shared.slack.token.reveal(), shared.slack.base_url)
+            return cls(name, name, Webhook(options.webhook.reveal(), options.allow_private))
+        slack = shared.slack
+        assert slack, "a bot's channel is refused without a slack: section"
+        bot = Bot(slack.token.reveal(), slack.base_url, slack.allow_private)
         return cls(name, options.channel or "", bot, menus=shared.slack_answers)
 
     def recipients(self) -> tuple[str, ...]:
@@ -87,11 +87,17 @@ class Slack(Channel):
         return blocks.render_notice(notice, templates)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
-        """The commit stands before the request: urllib gives no place before its last byte."""
-        if not commit_handoff():
-            return TAKEN_OVER
-        thread = delivery.parent.rpartition(":")[2]
-        return self._send(delivery.rendered.body, delivery, thread, last=True)
+        """Ask for two parts in place of one that Slack finds too long."""
+        message = delivery.rendered.body
+        try:
+            return self._poster.post(message, delivery, commit_handoff)
+        except TooLongError:
+            halves = blocks.halve(message)
+        if halves is None:
+            error = "Slack finds the message too long, and it is one line"
+            return Outcome(DeliveryState.FAILED, error)
+        error = "Slack finds the message too long: two follow in its place"
+        return Outcome(DeliveryState.RETRY, error, split=halves)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """Look for the delivery's id in the channel's history. A webhook cannot look."""
@@ -103,20 +109,3 @@ class Slack(Channel):
     def check(self) -> str:
         """Ask whose token it is. A webhook says nothing before something is posted to it."""
         return self._bot.check() if self._bot else ""
-
-    def _send(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
-        """Post a message, in two halves if Slack finds it too long; only the last is marked."""
-        try:
-            return self._poster.post(message, delivery, thread, last)
-        except TooLongError:
-            parts = blocks.halve(message)
-        if parts is None:
-            return Outcome(
-                DeliveryState.FAILED, "Slack finds the message too long, and it is one line"
-            )
-        first = self._send(parts[0], delivery, thread, last=False)
-        if first.state is not DeliveryState.SENT:
-            return first
-        below = thread or first.reference.rpartition(":")[2]
-        second = self._send(parts[1], delivery, below, last)
-        return replace(second, reference=first.reference)

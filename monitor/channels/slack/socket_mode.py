@@ -6,7 +6,6 @@ again is decided by `monitor.service.slack_listener`.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -18,7 +17,9 @@ from slack_sdk.socket_mode.builtin.client import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from monitor.channels.slack.api import send_request
+from monitor.channels.slack import SlackSettings
+from monitor.channels.slack.api import WebApi
+from monitor.channels.slack.clients import SILENT
 from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.model import Outcome
 
@@ -32,17 +33,15 @@ _HINTS = {
     "missing_scope": "the app-level token needs the scope connections:write",
 }
 
-# The SDK logs addresses that let anyone listen: its logger is silenced.
-_SILENT = logging.getLogger("monitor.channels.slack.socket_mode.sdk")
-_SILENT.setLevel(logging.CRITICAL + 1)
 
-
-def ask_for_address(app_token: str, base_url: str) -> tuple[str, str]:
+def ask_for_address(slack: SlackSettings) -> tuple[str, str]:
     """Return an address to connect to, and the problem where there is none.
 
     No connection is made: Slack would send it answers that the service waits for.
     """
-    answer = send_request(f"{base_url}apps.connections.open", app_token, body={})
+    assert slack.app_token
+    api = WebApi(slack.app_token.reveal(), slack.base_url, slack.allow_private)
+    answer = api.call("apps.connections.open")
     if isinstance(answer, Outcome):
         return "", answer.error
     if answer.data.get("ok") is True:
@@ -54,15 +53,19 @@ def ask_for_address(app_token: str, base_url: str) -> tuple[str, str]:
 class _Client(SocketModeClient):
     """The SDK's client; it connects again when Slack announces the end of a connection."""
 
-    def __init__(self, app_token: str, base_url: str) -> None:
+    def __init__(self, slack: SlackSettings) -> None:
+        assert slack.app_token
         super().__init__(
-            app_token, logger=_SILENT, auto_reconnect_enabled=False, concurrency=_ACKNOWLEDGING
+            slack.app_token.reveal(),
+            logger=SILENT,
+            auto_reconnect_enabled=False,
+            concurrency=_ACKNOWLEDGING,
         )
-        self._base_url = base_url
+        self._slack = slack
 
     def issue_new_wss_url(self) -> str:
         """Ask without the SDK, which would follow a redirect with the token, and sleep."""
-        address, problem = ask_for_address(self.app_token, self._base_url)
+        address, problem = ask_for_address(self._slack)
         if problem:
             raise SlackClientError(problem)
         return address
@@ -75,10 +78,10 @@ class SocketMode:
     waits three seconds, and then sends the same again.
     """
 
-    def __init__(self, app_token: str, base_url: str, take: Callable[[Any], None]) -> None:
+    def __init__(self, slack: SlackSettings, take: Callable[[Any], None]) -> None:
         self._take = take
         self._taking = ThreadPoolExecutor(1, thread_name_prefix="slack answers")
-        self._client = _Client(app_token, base_url)
+        self._client = _Client(slack)
         self._client.socket_mode_request_listeners.append(self._on_request)
 
     @property

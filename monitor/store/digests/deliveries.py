@@ -28,12 +28,13 @@ _delivery = schema.delivery.c
 _digest = schema.digest.c
 _rendered = schema.rendered.c
 _earlier = schema.delivery.alias("earlier")
-# Those of a digest to the same recipient: the first may be of any part, where it is theirs alone.
+# Those of a digest to the same recipient. By id, since the first may be of any part: where it is
+# theirs alone, or replaces one that was too long.
 _EARLIER_PARTS = sa.and_(
     _earlier.c.digest_id == _delivery.digest_id,
     _earlier.c.channel == _delivery.channel,
     _earlier.c.recipient == _delivery.recipient,
-    _earlier.c.part < _delivery.part,
+    _earlier.c.id < _delivery.id,
 )
 _NEVER_TRIED = sa.and_(_delivery.attempts == 0, _delivery.handed_off_at.is_(None))
 # The state of a delivery that waits again.
@@ -62,7 +63,7 @@ def reaches_anyone(digest_id: sa.ColumnElement[int]) -> sa.Exists:
 def of_first_part(column: str) -> sa.ScalarSelect[Any]:
     """Return a column of the first part for the recipient of a later one; null for the first."""
     earlier = sa.select(_earlier.c[column]).where(_EARLIER_PARTS)
-    return earlier.order_by(_earlier.c.part).limit(1).scalar_subquery()
+    return earlier.order_by(_earlier.c.id).limit(1).scalar_subquery()
 
 
 def has_content() -> sa.ColumnElement[bool]:

@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Delivery, DeliveryState, Digest, Rendered
+from monitor.model import Delivery, DeliveryState, Digest, Json, Rendered
 from monitor.store.digests.deliveries import has_content, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
@@ -177,6 +177,27 @@ def _plan(
     ]
     insert_all(tx, schema.rendered, [part | {"digest_id": digest_id} for part in parts])
     insert_all(tx, schema.delivery, [row | {"digest_id": digest_id} for row in rows])
+
+
+def add_parts(
+    tx: Transaction, delivery: Delivery, bodies: Sequence[Json], ids: Sequence[str], now: datetime
+) -> int:
+    """Add parts for the channel of a delivery, after its last; return the number of the first.
+
+    All but the first get a delivery to the same recipient, with these Message-IDs.
+    """
+    place = {"digest_id": delivery.digest_id, "channel": delivery.channel}
+    # The lock is for others that add parts to this digest.
+    stored = sa.select(_digest.packed).where(_digest.id == delivery.digest_id).with_for_update()
+    content = tx.scalar(stored)
+    last: int = tx.execute(sa.select(sa.func.max(_rendered.part)).filter_by(**place)).scalar_one()
+    parts = [Rendered(number, body) for number, body in enumerate(bodies, last + 1)]
+    planned = [
+        Planned(delivery.channel, delivery.recipient, part.part, message_id)
+        for part, message_id in zip(parts[1:], ids, strict=True)
+    ]
+    _plan(tx, delivery.digest_id, {delivery.channel: parts}, content, planned, now)
+    return parts[0].part
 
 
 def add_text(

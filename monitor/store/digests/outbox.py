@@ -12,9 +12,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Outcome
+from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.store.digests import deliveries
-from monitor.store.digests.freeze_digest import UNRENDERED
+from monitor.store.digests.freeze_digest import UNRENDERED, add_parts
 from monitor.store.digests.suppressions import address_of, is_withheld, suppressed_addresses
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -158,6 +158,29 @@ def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: date
     """Release a delivery whose outage group is down, without counting an attempt."""
     ours = sa.and_(_is_in(delivery_id, *HELD), _delivery.owner == owner)
     return _set_if(tx, ours, now, state=deliveries.WAITS_AGAIN, owner="", error=error)
+
+
+def split(
+    tx: Transaction,
+    delivery: Delivery,
+    bodies: tuple[Json, Json],
+    message_ids: tuple[str, str],
+    owner: str,
+    now: datetime,
+) -> bool:
+    """Replace a part by two new ones: the first in its delivery, the other in a new one.
+
+    Neither was sent under its Message-ID. What replies to the first part replies to the first of
+    the two. Returns False and changes nothing if the claim has been lost.
+    """
+    first, second = message_ids
+    ours = sa.and_(_is_in(delivery.id, *HELD), _delivery.owner == owner)
+    waits = {"state": deliveries.WAITS_AGAIN, "next_attempt_at": None, "owner": "", "error": ""}
+    if not _set_if(tx, ours, now, **waits, message_id=first):
+        return False
+    part = add_parts(tx, delivery, bodies, [second], now)
+    tx.execute(sa.update(schema.delivery).filter_by(id=delivery.id).values(part=part))
+    return True
 
 
 def release_dead(
