@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 
+from monitor.model import DeliveryState
 from monitor.pipeline.ingest import is_due
 from monitor.service.scheduler import Service
 from monitor.store.sources import runs
@@ -173,3 +175,29 @@ def test_the_service_ends_during_a_download_and_reads_it_again(
     with house.opened() as app, app.runtime.database.reading() as tx:
         assert is_due(app.runtime, "dump")
         assert runs.last_start(tx, "dump") is None
+
+
+def test_of_forty_channels_twenty_hang_and_the_others_get_their_digests(
+    house: House, web: MisbehavingServer, quick: MisbehavingServer
+):
+    """The twenty hold more threads than there are for servers that answer."""
+    web.decides("*", lambda _: Answer(hang=True))
+    quick.answers("*", body=b"ok")
+    servers = [web] * 20 + [quick] * 20
+    channels = {
+        f"team-{number:02}": {
+            "kind": "slack",
+            "webhook": server.url(f"/services/T000/B000/secret{number}"),
+            "allow_private": True,
+        }
+        for number, server in enumerate(servers)
+    }
+    lab = house.settings["subscriptions"]["lab"]
+    lab |= {"channels": list(channels), "schedule": "immediately"}
+    house.settings["channels"] = channels
+    house.add("1.txt", AGENTS)
+    with serving(house):
+        wait(lambda: len({request.target for request in quick.requests}) == 20)
+        wait(lambda: house.states().count(DeliveryState.SENT) == 20)
+        assert Counter(house.states()) == {DeliveryState.SENT: 20, DeliveryState.HANDING_OFF: 20}
+        web.stop()
