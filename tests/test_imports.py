@@ -128,7 +128,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/secrets.py",
     ),
     "select": ("config/content.py",),
-    "shutil": ("cli/doctor.py", "cli/start.py", "commands/status.py", "store/restore.py"),
+    "shutil": ("cli/start.py", "commands/status.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": ("channels/slack/clients.py", "channels/slack/socket_mode.py"),
     "smtplib": ("channels/email/smtp.py",),

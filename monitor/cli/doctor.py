@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from shutil import disk_usage
 
 from monitor.app import App
 from monitor.channels.base import Channel
@@ -19,7 +18,7 @@ from monitor.cli.terminal import console, with_sign
 from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
-from monitor.commands.status import MB, is_sent_again, template_faults
+from monitor.commands.status import MB, disk_room, is_sent_again, template_faults
 from monitor.config import Settings, store_url
 from monitor.config.warnings import unencrypted_pages
 from monitor.model import DeliveryState, RunOutcome
@@ -31,7 +30,6 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.opening import CREATED_BY, is_there
 from monitor.store.sources import runs
 
-MIN_FREE = 200 * MB
 CLOCK_TOLERANCE = timedelta(minutes=5)
 FSYNC = (
     "the database may lose records of sent mail in a power failure: set `fsync = on` on the server"
@@ -142,18 +140,16 @@ def _outbox(runtime: Runtime) -> Check:
 
 def _disk(runtime: Runtime) -> Check:
     """Check the room on the disk: with a full one nothing can be recorded, so nothing is sent."""
-    path = runtime.database.path
-    if path is None:
+    room = disk_room(runtime.database)
+    if room is None:
         with runtime.database.reading() as tx:
             ok = tx.exec_driver_sql("SHOW fsync").scalar() == "on"
         message = "on the database server, which confirms writes (fsync is on)" if ok else FSYNC
         return Check("disk", ok, message)
-    size = path.stat().st_size
-    wanted, free = max(MIN_FREE, size // 10), disk_usage(path.parent).free
-    message = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
-    if free < wanted:
-        message += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
-    return Check("disk", free >= wanted, message)
+    message = f"{room.free // MB:,} MB free beside a store of {room.store // MB:,} MB"
+    if room.is_short:
+        message += f"; free at least {room.wanted // MB:,} MB: with a full disk nothing can be sent"
+    return Check("disk", not room.is_short, message)
 
 
 def _clock(runtime: Runtime) -> Check:

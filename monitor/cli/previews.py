@@ -1,4 +1,4 @@
-"""Messages that the store never records: previews of digests, and test messages."""
+"""Previews of digests, which the store never records, and test messages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from monitor.channels.slack.channel import Slack
 from monitor.cli.opening import open_configured, open_or_empty
 from monitor.cli.options import Call, argument, finish, flag, option, word
 from monitor.cli.terminal import console, open_pages, print_error, show_table
-from monitor.cli.work import page_of, show_rehearsals
+from monitor.cli.work import GOOD_STATES, page_of, show_rehearsals
 from monitor.clocks import clock_at
 from monitor.commands.json_output import pick
-from monitor.commands.remedies import notice_of_test, reached
+from monitor.commands.remedies import send_tests
 from monitor.commands.shown_papers import past_digest
 from monitor.config import load
 from monitor.errors import MonitorError
@@ -195,7 +195,7 @@ def send_test(call: Call, names: list[str] | None = argument("SUBSCRIPTION", def
         tests = send_tests(app.runtime, names or ())
         listed = [pick(test, "subscription channel recipient state error") for test in tests]
         call.answer({"deliveries": listed}, _show_tests, app.runtime, tests)
-    finish(all(test.state is DeliveryState.SENT for test in tests))
+    finish(all(test.state in GOOD_STATES for test in tests))
 
 
 def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
@@ -208,25 +208,6 @@ def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
             console.print(Text(f"{channel}: {step.name}:"), outcome)
     for channel, error in dict.fromkeys((test.channel, test.error) for test in tests):
         print_error(channel, error)
-
-
-def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
-    """Send a test to each recipient of the named subscriptions, or of all, unless suppressed."""
-    notice = notice_of_test(runtime)
-    tests = []
-    for subscription in runtime.subscriptions_named(names):
-        for destination in reached(runtime, subscription):
-            channel = runtime.channels[destination.channel]
-            part = channel.render_notice(notice, runtime.templates)[0]
-            for recipient in destination.recipients:
-                test = _delivery(
-                    subscription.name, "test", channel, part, recipient, runtime.sender
-                )
-                outcome = channel.send(test, lambda: True)
-                is_open = outcome.state in (DeliveryState.SENT, DeliveryState.UNKNOWN)
-                state = outcome.state if is_open else DeliveryState.FAILED
-                tests.append(replace(test, state=state, error=outcome.error))
-    return tests
 
 
 def _delivery(

@@ -1,14 +1,20 @@
 """Requests to the service about a problem: read now, try again, send a test.
 
 Each only notes in the store what is due; the service does it at its next tick, and without one
-the next `paper-monitor run`.
+the next `paper-monitor run`. `send_tests` then does it at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
 from monitor.errors import UsageError
-from monitor.model import Notice
+from monitor.model import Delivery, Notice
 from monitor.pipeline import freeze
+from monitor.pipeline.deliver import deliver_group
+from monitor.pipeline.match import sync_subscriptions
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
@@ -49,12 +55,6 @@ def retry_group(runtime: Runtime, group: str) -> None:
         stored_incidents.end_rest(tx, group, runtime.clock.now())
 
 
-def notice_of_test(runtime: Runtime) -> Notice:
-    lines = ("This is a test. Digests will reach you this way.",)
-    now, zone = runtime.clock.now(), runtime.settings.timezone
-    return Notice("A test message from Paper Monitor", lines, now, timezone=zone)
-
-
 def reached(runtime: Runtime, subscription: Subscription) -> list[Destination]:
     """Return the destinations of a subscription without the recipients that are suppressed."""
     with runtime.database.reading() as tx:
@@ -65,16 +65,55 @@ def reached(runtime: Runtime, subscription: Subscription) -> list[Destination]:
     ]
 
 
-def plan_tests(runtime: Runtime, name: str) -> None:
-    """Plan a test to each recipient of a subscription that is not suppressed.
+def plan_tests(runtime: Runtime, name: str) -> int:
+    """Plan a test to each recipient of a subscription that is not suppressed; return its digest.
 
     Raises UsageError for an unknown name, and where there is no recipient.
     """
     [subscription] = runtime.subscriptions_named([name])
-    now, wanted = runtime.clock.now(), reached(runtime, subscription)
+    wanted = reached(runtime, subscription)
     if not any(destination.recipients for destination in wanted):
         raise UsageError("Nobody would get this test: all its recipients are stopped.")
+    digest_id = _freeze_test(runtime, name, wanted)
+    for group in _groups(runtime, wanted):
+        retry_group(runtime, group)
+    return digest_id
+
+
+def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
+    """Plan tests of the named subscriptions, or of all, and deliver what waits in their groups.
+
+    Returns them as they now stand. Raises UsageError for an unknown name.
+    """
+    sync_subscriptions(runtime)
+    tests, groups = dict[int, str](), dict[str, None]()
+    for subscription in runtime.subscriptions_named(names):
+        wanted = reached(runtime, subscription)
+        if any(destination.recipients for destination in wanted):
+            tests[plan_tests(runtime, subscription.name)] = subscription.name
+            groups |= _groups(runtime, wanted)
+    for group in groups:
+        deliver_group(runtime, group, ignore_backoff=True)
+    with runtime.database.reading() as tx:
+        stored = deliveries.of_digests(tx, tests)
+    return [replace(one, subscription=name) for id, name in tests.items() for one in stored[id]]
+
+
+def _freeze_test(runtime: Runtime, name: str, wanted: Sequence[Destination]) -> int:
+    """Store a test; of several in one second, each has a number."""
+    now, zone = runtime.clock.now(), runtime.settings.timezone
+    lines = ("This is a test. Digests will reach you this way.",)
+    notice = Notice("A test message from Paper Monitor", lines, now, timezone=zone)
     period = f"{now:%Y-%m-%dT%H:%M:%S}"
-    freeze.freeze_notice(runtime, notice_of_test(runtime), f"{outbox.TEST}{name}", period, wanted)
-    for destination in wanted:
-        retry_group(runtime, runtime.channels[destination.channel].outage_group)
+    periods = (f"{period}-{number}" if number > 1 else period for number in count(1))
+    stored = (
+        freeze.freeze_notice(runtime, notice, f"{outbox.TEST}{name}", one, wanted)
+        for one in periods
+    )
+    return next(id for id in stored if id is not None)
+
+
+def _groups(runtime: Runtime, destinations: Sequence[Destination]) -> dict[str, None]:
+    """Return the outage groups of destinations that have recipients, each once."""
+    used = (entry.channel for entry in destinations if entry.recipients)
+    return dict.fromkeys(runtime.channels[channel].outage_group for channel in used)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from shutil import disk_usage
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -22,7 +23,7 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.engine.database import Transaction
+from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import undecided
 from monitor.store.sources import collections, reference_events, runs
 from monitor.store.topics import matches, subscriptions
@@ -295,7 +296,7 @@ LATE = timedelta(hours=2)
 LATE_FOR_SERVICE = timedelta(minutes=20)
 MB = 1024 * 1024
 # With less free beside a SQLite store, digests and papers may not be stored any more.
-NEARLY_FULL = 20 * MB
+MIN_FREE = 200 * MB
 # Sentences for incidents; the others "have been" their kind.
 _LASTING = {
     incidents.GAP: "has had a gap",
@@ -444,11 +445,31 @@ def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
     except StoreError as fault:
         yield Problem(f"the store cannot be written: {fault}")
         return
-    path = runtime.database.path
-    free = disk_usage(path.parent).free if path else NEARLY_FULL
-    if free < NEARLY_FULL:
-        shown = f"{free / MB:.1f} MB free beside the store"
-        yield Problem(f"the disk is nearly full: {shown}; free some space")
+    room = disk_room(runtime.database)
+    if room and room.is_short:
+        shown = f"{room.free / MB:.1f} MB free beside the store"
+        yield Problem(f"the disk is nearly full: {shown}; free at least {room.wanted // MB:,} MB")
+
+
+class DiskRoom(NamedTuple):
+    """The room beside a store, in bytes."""
+
+    store: int
+    free: int
+    wanted: int
+
+    @property
+    def is_short(self) -> bool:
+        return self.free < self.wanted
+
+
+def disk_room(database: Database) -> DiskRoom | None:
+    """Return the room on the disk of a SQLite store: with a full one nothing can be sent."""
+    if database.path is None:
+        return None
+    size = database.path.stat().st_size
+    wanted = max(MIN_FREE, size // 10)
+    return DiskRoom(size, disk_usage(database.path.parent).free, wanted)
 
 
 def template_faults(runtime: Runtime) -> Iterator[str]:

@@ -305,11 +305,14 @@ def notify(runtime: Runtime) -> int:
 
 def freeze_notice(
     runtime: Runtime, notice: Notice, name: str, period: str, destinations: Sequence[Destination]
-) -> None:
-    """Store a notice in place of a digest of `name`, and plan its deliveries."""
+) -> int | None:
+    """Store a notice in place of a digest of `name`, and plan its deliveries.
+
+    Returns its id, None if there is one of this period.
+    """
     zone, now = runtime.settings.timezone, notice.at
     digest = Digest(name, period, now, zone, None, now, groups=(), report=())
     channels = (runtime.channels[destination.channel] for destination in destinations)
     templates = runtime.fallback_templates
     forms = Forms({entry.name: entry.render_notice(notice, templates) for entry in channels})
-    freeze(runtime, digest, destinations, forms)
+    return freeze(runtime, digest, destinations, forms)

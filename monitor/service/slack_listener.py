@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import structlog
@@ -32,12 +32,13 @@ BRIEF = 120.0
 
 
 @contextmanager
-def listening(slack: SlackSettings, runtime: Runtime) -> Iterator[None]:
+def listening(
+    slack: SlackSettings, runtime: Runtime, monotonic: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
     """Listen on a thread until the block ends."""
     stopping = threading.Event()
-    thread = threading.Thread(
-        target=_listen, args=(slack, runtime, stopping), name="slack listener", daemon=True
-    )
+    arguments = (slack, runtime, stopping, monotonic)
+    thread = threading.Thread(target=_listen, args=arguments, name="slack listener", daemon=True)
     thread.start()
     try:
         yield
@@ -46,7 +47,12 @@ def listening(slack: SlackSettings, runtime: Runtime) -> Iterator[None]:
         thread.join(ENDS_WITHIN)  # it may wait for Slack, and then does nothing more
 
 
-def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -> None:
+def _listen(
+    slack: SlackSettings,
+    runtime: Runtime,
+    stopping: threading.Event,
+    monotonic: Callable[[], float],
+) -> None:
     """Keep the connection; an outage begins and ends an incident."""
     answers = SlackAnswers(runtime, slack)
     connection = SocketMode(slack, answers.take)
@@ -58,10 +64,10 @@ def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -
             if stopping.is_set():
                 break
             if error and not failures:
-                down_since = time.monotonic()
+                down_since = monotonic()
                 log.warning("slack not connected", error=error)
             failures = failures + 1 if error else 0
-            if error != recorded and (not error or time.monotonic() - down_since >= BRIEF):
+            if error != recorded and (not error or monotonic() - down_since >= BRIEF):
                 if not error:
                     log.info("slack connected")
                 _record(runtime, error)

@@ -243,19 +243,36 @@ def test_a_rotated_refresh_token_is_used_by_the_next_process_until_another_is_co
     assert used == ["refresh-token-1", "refresh-token-2", "refresh-token-new"]
 
 
+class Late(Kept):
+    """Another process keeps a newer token while this one asks."""
+
+    def load(self, account: str) -> str:
+        found = super().load(account)
+        self[account] = "refresh-token-9"
+        return found
+
+
 def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
     endpoint: TokenServer, hands: SimpleNamespace, tmp_path: Path
 ) -> None:
     grant = delegated(endpoint)
 
-    class Late(Kept):
-        def load(self, account: str) -> str:
-            found = super().load(account)
-            self[account] = "refresh-token-9"
-            return found
-
     endpoint.refresh_tokens = {"refresh-token-9"}
     assert opener(Late(), hands, tmp_path)(grant).token() == "access-token-1"
+
+
+@pytest.mark.parametrize("error", ["invalid_client", "temporarily_unavailable", "invalid_scope"])
+def test_another_refresh_token_is_not_tried_after_another_refusal(
+    endpoint: TokenServer, hands: SimpleNamespace, tmp_path: Path, error: str
+) -> None:
+    """A provider that counts refusals locks the account; the other token would not help."""
+    grant = delegated(endpoint)
+
+    endpoint.refresh_tokens = {"refresh-token-9"}
+    endpoint.script.append(refusal(error))
+    with pytest.raises(TokenError, match=error):
+        opener(Late(), hands, tmp_path)(grant).token()
+    assert [asked["refresh_token"] for asked in endpoint.asked] == [REFRESH_TOKEN]
 
 
 def test_a_service_account_signs_for_the_mailbox(

@@ -273,6 +273,37 @@ def test_a_token_that_slack_refuses_is_a_problem_in_status(
         wait(lambda: not any("Slack" in one.text for one in status(app.runtime).problems))
 
 
+class Seconds:
+    """A clock that stands until a test moves it, and counts who looks at it."""
+
+    def __init__(self) -> None:
+        self.now, self.looks = 1000.0, 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.now
+
+
+def test_an_outage_of_slack_is_no_incident_before_it_has_lasted(
+    lab: House, slack: SlackServer, socket: SlackSocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slack_listener, "WAITS", (0.02,))
+    lab.settings["slack"]["app_token"] = "xapp-revoked"
+    seconds = Seconds()
+    with lab.opened() as app, listening(app.settings.slack, app.runtime, seconds):
+
+        def problems() -> list[str]:
+            return [one.text for one in status(app.runtime).problems if "Slack" in one.text]
+
+        for passed in (0.0, 60.0, 59.5):
+            seconds.now += passed
+            after = seconds.looks + 3  # a whole look at the new time
+            wait(lambda after=after: seconds.looks >= after or problems())
+            assert problems() == []
+        seconds.now += 0.5
+        wait(problems)
+
+
 # ── signed requests ─────────────────────────────────────────────────────────────────
 
 

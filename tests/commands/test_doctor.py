@@ -103,12 +103,15 @@ def test_doctor_and_status_say_that_a_disk_is_nearly_full(
 ) -> None:
     assert examined(house)["disk"].ok
     usage = namedtuple("usage", "total used free")
-    for module in ("monitor.cli.doctor", "monitor.commands.status"):
-        monkeypatch.setattr(f"{module}.disk_usage", lambda path: usage(9, 9, 1 << 20))
-    check = examined(house)["disk"]
-    assert not check.ok and "free at least 200" in check.message
-    [problem] = house.problems()
-    assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
+    for free, is_short in ((200 << 20, False), ((200 << 20) - 1, True), (1 << 20, True)):
+        monkeypatch.setattr("monitor.commands.status.disk_usage", lambda _, b=free: usage(9, 9, b))
+        check, problems = examined(house)["disk"], house.problems()
+        assert (check.ok, problems == ()) == (not is_short, not is_short), "one threshold for both"
+    assert "free at least 200 MB" in check.message
+    [problem] = problems
+    assert problem.startswith(
+        "the disk is nearly full: 1.0 MB free beside the store; free at least"
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from monitor.cli.mail import log_in
-from monitor.cli.previews import send_tests
+from monitor.commands.remedies import send_tests
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 from tests.house import House

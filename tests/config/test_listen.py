@@ -72,3 +72,25 @@ def test_leaving_a_unix_socket_needs_proxies_that_may_name_the_user() -> None:
     )
     with pytest.raises(UsageError, match="user_header: needs trusted_proxies:"):
         web.listening_on("127.0.0.1:8080", has_public_url=True)
+
+
+@pytest.mark.parametrize("proxy", ["127.0.0.1", "127.0.0.0/8", "::1", "0.0.0.0/0"])
+def test_a_header_that_every_account_of_the_machine_can_send_is_warned_of(
+    load: Load, proxy: str
+) -> None:
+    def warned(listen: str = "127.0.0.1:8080", proxies: str = proxy, more: str = "") -> list[str]:
+        web = f"{{listen: '{listen}', user_header: Remote-User, trusted_proxies: ['{proxies}']"
+        found = load(f"{PUBLIC}web: {web}{more}}}").warnings
+        return [
+            f"{one.line}: {one.where}: {one.message}"
+            for one in found
+            if "every account" in one.message
+        ]
+
+    assert warned() == [
+        "2: web.trusted_proxies: every account of this machine can send Remote-User and be "
+        "anybody; set proxy_secret:, or let the proxy connect to a Unix socket "
+        "(listen: unix:/run/...)"
+    ]
+    assert warned(more=f", proxy_secret: {'x' * 32}") == []
+    assert warned(proxies="10.1.2.3") == []

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.channels.slack.channel import Slack
+from monitor.commands.remedies import send_tests
 from monitor.model import DeliveryState
 from monitor.pipeline.cleanup import PAUSE
 from monitor.store.digests import deliveries, incidents
@@ -69,6 +70,15 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
     assert len(smtp.received) == 4
     minutes = [math.ceil(wait / 60) for wait in sorted(patience.asked)]
     assert minutes == [1, 2, 3]
+
+
+def test_E34_a_test_leaves_no_faster(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port, "ada@example.org", "grace@example.org", per_minute=1)
+    with house.opened() as app:
+        patience = Patience()
+        tests = send_tests(replace(app.runtime, stopping=patience))
+    assert [one.state for one in tests] == [DeliveryState.SENT] * 2
+    assert [math.ceil(wait / 60) for wait in patience.asked] == [1]
 
 
 def test_E34_asked_to_stop_it_sends_nothing_that_waits_for_its_turn(

@@ -11,12 +11,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection
 
 import pytest
+import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
+from uvicorn.server import ServerState
 
-from monitor.web.connections import ConnectionLimits
+from monitor.web.connections import ConnectionLimits, LimitedConnection, OpenConnections
 from monitor.web.listening import bound
 from monitor.web.server import KEEP_ALIVE, serving
 from tests.house import House
@@ -205,6 +207,69 @@ def test_a_client_that_reads_slowly_gets_all_of_its_answer() -> None:
 
 
 @pytest.mark.parametrize("limits", [ConnectionLimits(per_address=1), ConnectionLimits(total=1)])
+class Loop(asyncio.SelectorEventLoop):
+    """An event loop whose clock a test sets ahead."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+    async def pass_time(self, seconds: float) -> None:
+        """Let what waited for this time happen."""
+        self.ahead += seconds
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+MINUTE, ENOUGH = 60.0, 16 << 20
+
+
+async def read_in_turns(*sizes: int) -> int:
+    """Read parts of an answer of 64 MB, a minute apart, then the rest; return the bytes of it."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, Loop)
+
+    class Connection(LimitedConnection):
+        limits = ConnectionLimits(answer_seconds=MINUTE, answer_bytes=ENOUGH)
+        open_connections = OpenConnections(limits, lambda _: False)
+
+    config = uvicorn.Config(WHOLE, http=Connection, lifespan="off", log_config=None, ws="none")
+    config.load()
+    state = ServerState()
+    server = await loop.create_server(lambda: Connection(config, state, {}), "127.0.0.1", 0)
+    total = 0
+    with socket.socket() as client, suppress(ConnectionError):
+        client.setblocking(False)
+        # Without room of its own that grows, what is not read waits in the server.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        await loop.sock_connect(client, server.sockets[0].getsockname())
+        await loop.sock_sendall(client, GET)
+        for size in sizes:
+            end = total + size
+            while total < end:
+                read = len(await loop.sock_recv(client, min(end - total, 1 << 16)))
+                assert read, "it was cut off too soon"
+                total += read
+            await loop.pass_time(MINUTE)
+        while more := await loop.sock_recv(client, 1 << 16):
+            total += len(more)
+    server.close()
+    return total
+
+
+def test_a_client_that_reads_too_slowly_is_cut_off() -> None:
+    def read(*sizes: int) -> int:
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            return runner.run(read_in_turns(*sizes))
+
+    # Beside the bytes that are read, the kernel may take some megabytes.
+    fast, slow = ENOUGH + (8 << 20), 1 << 20
+    assert read(slow) < 16 << 20
+    assert read(fast, slow) < 48 << 20
+    assert read(fast, fast) > 64 << 20
+
+
 def test_a_client_that_a_request_leaves_no_room_is_answered_and_logged_once_a_minute(
     limits: ConnectionLimits,
 ) -> None:
