@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import structlog
 from apscheduler.executors.base import BaseExecutor, run_job
 from apscheduler.job import Job
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
         self._began: dict[str, float] = {}  # of the jobs that run
         self._slow: set[str] = set()  # jobs that hang, or did so the last time
         self._threads = 0
+        self._is_short = False
         self._changed = threading.Condition()
 
     @property
@@ -86,9 +90,17 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
 
     def _start_thread_if_needed(self) -> None:
         """Start a thread where a job may begin, unless one is about to take a job."""
-        if self._threads == len(self._began) and self._next():
-            self._threads += 1
+        if self._threads > len(self._began) or not self._next():
+            return
+        try:
             threading.Thread(target=self._work, name=self._name, daemon=True).start()
+        except RuntimeError as fault:  # a limit of the system; `review` tries again
+            if not self._is_short:
+                log.warning("no thread started", pool=self._name, error=str(fault))
+            self._is_short = True
+        else:
+            self._threads += 1
+            self._is_short = False
 
     def _work(self) -> None:
         """Run one job after another, until none may begin."""
