@@ -4,20 +4,23 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from urllib.request import OpenerDirector
 
 import pytest
 from msgspec import structs
 
+from monitor.channels.base import Shared
 from monitor.channels.slack import SlackSettings, may_be_private
 from monitor.channels.slack.api import Answer, Bot, TooLongError, Webhook, read_refusal
 from monitor.channels.slack.blocks import text_of
-from monitor.channels.slack.channel import Slack
+from monitor.channels.slack.channel import Slack, SlackOptions
 from monitor.channels.slack.socket_mode import ask_for_address
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
+from monitor.setting_types import SettingsContext
 from tests.channels.samples import AT, HOSTILE, Commit, delivery, digest, entry
 from tests.servers.slack import APP_TOKEN, TOKEN, Fault, SlackServer
 from tests.servers.smtp import closed_port
@@ -257,8 +260,12 @@ def test_L06_when_the_parent_is_gone_a_new_one_is_posted_and_the_rest_follows(
     slack.delete(slack.posts[0]["ts"])
     if code != "thread_not_found":
         slack.faults.append(Fault.error(code))
-    replies = [ours.send(planned(p, outcome.reference), Commit()) for p in (second, third)]
-    assert [reply.state for reply in replies] == [DeliveryState.SENT] * 2
+    commits = iter([True])  # the store says of a second time that the claim has been lost
+    outcomes = [
+        ours.send(planned(second, outcome.reference), lambda: next(commits, False)),
+        ours.send(planned(third, outcome.reference), Commit()),
+    ]
+    assert [reply.state for reply in outcomes] == [DeliveryState.SENT] * 2
     parent, reply = slack.posts
     assert "thread_ts" not in parent
     assert reply["thread_ts"] == parent["ts"]
@@ -425,9 +432,15 @@ def test_only_slacks_own_hosts_need_a_setting_to_be_private() -> None:
         assert (may_be_private(url, None), may_be_private(url, False)) == (True, False)
 
 
-def test_a_private_address_that_is_not_allowed_is_refused(slack: SlackServer) -> None:
-    for poster in (Bot(TOKEN, slack.base_url, False), Webhook(slack.webhook, False)):
-        [outcome] = send(Slack("lab", "#papers", poster))
+def test_a_private_address_that_is_not_allowed_is_refused(
+    slack: SlackServer, tmp_path: Path
+) -> None:
+    settings = SlackSettings(token=TOKEN, base_url=slack.base_url, allow_private=False)
+    shared = Shared(JinjaTemplates(), slack=settings)
+    for own in ({"channel": "#papers"}, {"webhook": slack.webhook, "allow_private": False}):
+        context = SettingsContext(tmp_path, slack=True)
+        options = SlackOptions.model_validate(own, context=context)
+        [outcome] = send(Slack.open("lab", options, shared))
         assert (outcome.state, outcome.channel_down) == DOWN
         assert "allow_private" in outcome.error
     assert slack.requests == []
