@@ -159,6 +159,7 @@ TRANSACTIONS = {
     "monitor.pipeline.cleanup._all": "clean-up",
     "monitor.commands.heartbeat.end_of_life": "service ended",
     "monitor.commands.heartbeat.sign_of_life": "heartbeat",
+    "monitor.commands.heartbeat.take_over": "round recorded",
     "monitor.service.process.Running._reload": "configuration",
     "monitor.service.process.Running._announce": "service",
     "monitor.store.engine.database.Database.probe": "probe",
