@@ -206,7 +206,6 @@ def test_a_client_that_reads_slowly_gets_all_of_its_answer() -> None:
             assert len(received(connection, 4 << 20)) == 4 << 20
 
 
-@pytest.mark.parametrize("limits", [ConnectionLimits(per_address=1), ConnectionLimits(total=1)])
 class Loop(asyncio.SelectorEventLoop):
     """An event loop whose clock a test sets ahead."""
 
@@ -270,6 +269,7 @@ def test_a_client_that_reads_too_slowly_is_cut_off() -> None:
     assert read(fast, fast) > 64 << 20
 
 
+@pytest.mark.parametrize("limits", [ConnectionLimits(per_address=1), ConnectionLimits(total=1)])
 def test_a_client_that_a_request_leaves_no_room_is_answered_and_logged_once_a_minute(
     limits: ConnectionLimits,
 ) -> None:
