@@ -103,7 +103,7 @@ class WaitError(FetchError):
 
 
 class DeferredError(MonitorError):
-    """A fetch that is left for later for a reason of our own, and leaves no trace.
+    """A fetch that this program puts off, and of which nothing is recorded.
 
     Its host is busy with other requests of ours, or the service stops.
     """

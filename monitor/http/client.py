@@ -76,8 +76,8 @@ class HttpClient:
     Processes that share `gate_dir` share the hosts' gates. Proxies are taken from the
     environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from
     SSL_CERT_FILE where it is set. `contact` is sent to every server; sources also send it
-    where a service asks for it elsewhere. Once `stopping` is set, fetches end within some seconds,
-    with a DeferredError; forms, of which a server may keep no second, come to their end.
+    where a service asks for it elsewhere. Once `stopping` is set, fetches end within seconds
+    with a DeferredError. Forms are posted to their end: a refresh token may be valid only once.
     """
 
     version: str

@@ -26,7 +26,7 @@ _first_patience: ContextVar[float | None] = ContextVar("first_patience", default
 
 @contextmanager
 def patient(seconds: float) -> Iterator[None]:
-    """Let the first request of a block wait so long for its turn; DeferredError if in vain."""
+    """Let the first request in a block wait `seconds` for its turn; then raise DeferredError."""
     before = _first_patience.set(seconds)
     try:
         yield

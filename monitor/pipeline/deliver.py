@@ -30,7 +30,7 @@ from monitor.store.engine.database import Together, Transaction
 log = structlog.get_logger()
 
 
-# How many outage groups a command sends to at a time: hanging servers hold up no others.
+# How many outage groups are sent to at a time, so that servers which hang hold up no others.
 AT_ONCE = 40
 
 

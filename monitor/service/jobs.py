@@ -23,7 +23,7 @@ from monitor.service.pools import Pool
 
 
 class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler 3 has no types
-    """Due so long after the last run, whatever the clock was set to meanwhile.
+    """Due an interval after the last run, whatever the clock was set to meanwhile.
 
     APScheduler's own trigger goes from one due time to the next. After a clock that was set ahead
     by years, as that of a computer without a battery is, it would count millions of them.
@@ -87,7 +87,7 @@ class Jobs:
             pool.review()
 
     def stop(self, seconds: float) -> list[str]:
-        """Begin no job any more; return those that still run after `seconds`.
+        """Begin no more jobs; return those that still run after `seconds`.
 
         APScheduler's `shutdown` would wait for them under a lock which they need to wake others.
         """

@@ -84,8 +84,11 @@ class Running(ABC):
             settings = self._settings
             try:
                 with ExitStack() as opened:
-                    self.work(opened.enter_context(open_app(settings, self.clock, self._in_force)))
-                    self._leave(opened.pop_all())
+                    app = opened.enter_context(open_app(settings, self.clock, self._in_force))
+                    try:
+                        self.work(app)
+                    finally:
+                        self._leave(opened.pop_all())
             except MonitorError as fault:
                 if self._good is None or settings is self._good:
                     raise

@@ -20,6 +20,7 @@ from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.errors import StoreBusyError, StoreError
 from monitor.pipeline import flow
+from monitor.pipeline.deliver import AT_ONCE
 from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.ingest import is_due
 from monitor.pipeline.runtime import Runtime
@@ -38,8 +39,9 @@ BETWEEN_CLEAN_UPS = timedelta(hours=6)
 # How many sources on the network are read at a time, and how many folders.
 READERS, FOLDER_READERS = 6, 2
 # How many outage groups are sent to at a time, and beside them how many whose server hangs.
-SENDERS, HANGING = 8, 32
-# The part of a tick after which a server counts as one that hangs.
+SENDERS = 8
+HANGING = AT_ONCE - SENDERS
+# The part of a tick after which a server counts as one that hangs. The main thread looks as often.
 HANGS_AFTER = 0.25
 # Seconds after which a group of deliveries lets others have its turn, if they wait.
 TURN = 30
@@ -236,7 +238,7 @@ class _Steps:
         self.jobs.start()
 
     def keep_time(self) -> None:
-        """Run all jobs when the clock was set; they wait by it, and this is called by another."""
+        """Run all jobs if the clock was set: they wait by it, the caller does not."""
         self.jobs.review()
         ahead = self.runtime.ahead()
         if abs(ahead - self._ahead) > self._tick:

@@ -23,7 +23,7 @@ from monitor.store.engine.database import Database
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp
-from tests.service.test_scheduler import serving
+from tests.service.serve import serving
 
 BEGUN, ENDED = ("store unavailable", "warning"), ("store available again", "warning")
 

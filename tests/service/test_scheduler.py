@@ -31,23 +31,9 @@ from monitor.store.sources import runs
 from tests.house import AGENTS, BANDITS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
+from tests.service.serve import TICK, serving
 
-TICK = timedelta(milliseconds=20)
 SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
-
-
-@contextmanager
-def serving(house: House) -> Iterator[Service]:
-    """Run a service on a thread until the block ends."""
-    service = Service(house.write(), house.clock, TICK)
-    thread = threading.Thread(target=service.run)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
 
 
 def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):

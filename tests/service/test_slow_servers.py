@@ -10,21 +10,20 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 
 from monitor.model import DeliveryState
 from monitor.pipeline.ingest import is_due
-from monitor.service.scheduler import Service
 from monitor.store.sources import runs
 from tests.fleet import ROOT
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
-from tests.service.serve import serve
+from tests.service.serve import serve, serving
 
+# Long enough for a busy machine to see which servers answer.
 TICK = timedelta(seconds=2)
 THREADS = {"APScheduler", "watch", "store", "folders", "sources", "deliveries"}
 FEED = b'<rss version="2.0"><channel><title>t</title></channel></rss>'
@@ -40,19 +39,6 @@ def quick() -> Iterator[MisbehavingServer]:
 def feed(server: MisbehavingServer, number: int, host: str = "127.0.0.1") -> dict[str, object]:
     url = f"http://{host}:{server.port}/{number}"
     return {"kind": "feed", "url": url, "allow_private": True, "every": "1m"}
-
-
-@contextmanager
-def serving(house: House, tick: timedelta = TICK) -> Iterator[Service]:
-    service = Service(house.write(), house.clock, tick)
-    thread = threading.Thread(target=service.run)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
 
 
 def read(house: House) -> set[str]:
@@ -74,7 +60,7 @@ def test_a_host_that_never_answers_holds_up_no_other_source(
         **sources,
     }
     others = {name for name in house.settings["sources"] if not name.startswith("slow")}
-    with serving(house):
+    with serving(house, TICK):
         try:
             wait(lambda: others <= read(house))
             assert web.most_at_once == 1
@@ -151,7 +137,7 @@ def test_a_changed_configuration_does_not_wait_for_a_download(
     house: House, dump: MisbehavingServer
 ):
     dump.answers("/dump.jsonl", body=RECORD)
-    with serving(house):
+    with serving(house, TICK):
         wait(lambda: read(house) == {"page", "dump"})
         dump.decides("/dump.jsonl", lambda _: TRICKLING)
         house.clock.move(minutes=2)
@@ -196,7 +182,7 @@ def test_of_forty_channels_twenty_hang_and_the_others_get_their_digests(
     lab |= {"channels": list(channels), "schedule": "immediately"}
     house.settings["channels"] = channels
     house.add("1.txt", AGENTS)
-    with serving(house):
+    with serving(house, TICK):
         wait(lambda: len({request.target for request in quick.requests}) == 20)
         wait(lambda: house.states().count(DeliveryState.SENT) == 20)
         assert Counter(house.states()) == {DeliveryState.SENT: 20, DeliveryState.HANDING_OFF: 20}
