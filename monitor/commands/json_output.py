@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from monitor.model import Delivery, Judgement, Paper
+from monitor.model.paper_fields import IN_PAPERS, IN_READ, Use, names_of
 from monitor.text.addresses import paper_links
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
@@ -103,7 +104,7 @@ def paper_json(hit: FoundPaper) -> Answer:
     """Return a stored paper; what is not known is null or empty."""
     return {
         "id": hit.stored.id,
-        **_text(hit.stored.paper),
+        **_fields(hit.stored.paper, IN_PAPERS),
         "first_seen": hit.stored.first_seen.isoformat(),
         "sources": [pick(sighting, "source document raw_id") for sighting in hit.sightings],
     }
@@ -124,7 +125,7 @@ def explanation_json(explanation: Explanation) -> Answer:
     names = "subscription period revision place reason left_to_archive"
     return {
         "id": stored.id,
-        **_text(stored.paper),
+        **_fields(stored.paper, IN_PAPERS),
         "withdrawn": stored.paper.withdrawn,
         **pick(stored, "first_seen news_at"),
         "sources": plain(origin.sightings),
@@ -145,43 +146,29 @@ def rated_json(rated: Iterable[Rated]) -> Answer:
 
 
 def read_paper(paper: Paper) -> Answer:
-    return {
-        **pick(paper, "title abstract authors venue"),
-        **_dates(paper),
-        **pick(paper, "updated url"),
-        "links": _links(paper),
-        "keys": _values(paper.keys),
-        **pick(paper, "categories type"),
-        "about": _values(paper.about),
-        **pick(paper, "announce version withdrawn"),
-    }
+    return _fields(paper, IN_READ)
 
 
-def _text(paper: Paper) -> Answer:
-    return {
-        **pick(paper, "title abstract authors venue"),
-        **_dates(paper),
-        "lists": len(paper.recent_lists),
-        "votes": paper.upvotes,
-        **pick(paper, "categories url pdf_url"),
-        "links": _links(paper),
-        "keys": _values(paper.keys),
-    }
+def _fields(paper: Paper, use: Use) -> Answer:
+    """Return the fields of a paper that have a use, in the order of the table of fields."""
+    answer: Answer = {}
+    for name in names_of(use):
+        value = getattr(paper, name)
+        answer |= _AS[name](paper) if name in _AS else {name: plain(value)}
+    return answer
 
 
-def _links(paper: Paper) -> list[Answer]:
-    return [pick(link, "kind url") for link in paper_links(paper)]
-
-
-def _dates(paper: Paper) -> Answer:
-    """Return the dates of a paper, and the days on which lists had it."""
+def _published(paper: Paper) -> Answer:
     month = None if paper.day else paper.month
     return {
         "published": plain(paper.day),
         "published_month": f"{month:%Y-%m}" if month else None,
-        **pick(paper, "year announced"),
-        "listed": [pick(listed, "source day rank year_guessed") for listed in paper.listed],
     }
+
+
+def _listed(paper: Paper) -> Answer:
+    """Return the days on which lists had a paper."""
+    return {"listed": [pick(listed, "source day rank year_guessed") for listed in paper.listed]}
 
 
 def _values(keys: Mapping[str, str | tuple[str, ...]]) -> Answer:
@@ -190,3 +177,14 @@ def _values(keys: Mapping[str, str | tuple[str, ...]]) -> Answer:
         scheme: value[0] if len(value) == 1 else value if isinstance(value, str) else list(value)
         for scheme, value in keys.items()
     }
+
+
+# Fields whose JSON is not their plain value.
+_AS: Mapping[str, Callable[[Paper], Answer]] = {
+    "published": _published,
+    "listed": _listed,
+    "upvotes": lambda paper: {"lists": len(paper.recent_lists), "votes": paper.upvotes},
+    "links": lambda paper: {"links": [pick(link, "kind url") for link in paper_links(paper)]},
+    "keys": lambda paper: {"keys": _values(paper.keys)},
+    "about": lambda paper: {"about": _values(paper.about)},
+}

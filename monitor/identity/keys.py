@@ -11,7 +11,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks
-from monitor.model import Claim, IncomingPaper, ListedDay, Paper
+from monitor.model import Claim, IncomingPaper, Paper
+from monitor.model.paper_fields import hashed_text
 from monitor.text import PLACEHOLDERS, plain, title_key
 from monitor.text.registrants import ARXIV_DOI
 from monitor.text.tracking import without_tracking
@@ -38,7 +39,7 @@ _FORMER_TRACKER = re.compile(r"(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$",
 
 FINGERPRINT_VERSION = "1"
 # Part of every `record_hash`. Raise it when identifiers change, so that all records are read again.
-RECORD_HASH_VERSION = "3"
+RECORD_HASH_VERSION = "4"
 LINK = "url"  # a link proves nothing: pages are reused and moved
 TEXT = "text:"  # begins the name of a record that has neither an id of its source nor a link
 
@@ -271,49 +272,15 @@ def _former_names(paper: Paper) -> tuple[str, ...]:
 def record_hash(paper: Paper) -> int:
     """Return a hash of 63 bits of all that a record says: see `hashed` in `PaperField`.
 
-    Of dates it counts only whether they are there: many sources give that of their own run. XXH3 is
-    not cryptographic, and need not be: whoever forges a collision hides only their own record.
+    XXH3 is not cryptographic, and need not be: whoever forges a collision hides only their own
+    record.
     """
-    rest = (
-        paper.year,
-        paper.version,
-        paper.withdrawn,
-        (paper.published is None, paper.updated is None, paper.announced is None),
-        len(paper.authors),
-    )
-    parts = (
-        RECORD_HASH_VERSION,
-        paper.title,
-        paper.abstract,
-        *paper.authors,
-        paper.venue,
-        paper.url,
-        paper.pdf_url,
-        *paper.categories,
-        paper.announce,
-        f"{rest}{sorted(paper.keys.items())}",
-    )
-    if paper.type or paper.about:
-        parts += (paper.type, f"{sorted(paper.about.items())}")
-    if paper.notices:
-        parts += tuple(f"{n.type} {sorted(n.keys.items())} {n.raw_id}" for n in paper.notices)
-    if paper.listed:  # a paper that comes back is stored with its new list
-        parts += tuple(map(_list_of, paper.listed))
-    if paper.upvotes is not None:
-        parts += (f"votes {paper.upvotes}",)
-    # Without links it is as it was before these counted, so that stored records stay unchanged.
-    parts += tuple(f"link {kind} {url}" for kind, url in sorted(paper.links.items()))
-    return hash_of_text("\0".join(parts))
+    return hash_of_text(f"{RECORD_HASH_VERSION}\0{hashed_text(paper)}")
 
 
 def hash_of_text(text: str) -> int:
     """Return a hash of 63 bits, the same in every process and release."""
     return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) >> 1
-
-
-def _list_of(listed: ListedDay) -> str:
-    named = listed.document or listed.rank
-    return f"{listed.day} {listed.document} {listed.rank}" if named else f"{listed.day}"
 
 
 def with_keys(

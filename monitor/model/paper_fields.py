@@ -1,65 +1,148 @@
-"""The fields of a paper, and what each of them counts for."""
+"""The fields of a paper, and what each of them counts for.
+
+A new field is added to `Paper` and here; its column also needs a migration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, Flag, auto
 from operator import attrgetter
+from typing import Any
 
-from monitor.model.paper import Paper
+from monitor.model.paper import ListedDay, Paper
+
+
+class Form(Enum):
+    """How a column holds the values of a field."""
+
+    TEXT = "text, never null"
+    NUMBER = "a number, null if unknown"
+    FLAG = "true or false, never null"
+    MOMENT = "a time, null if unknown"
+    LIST = "a JSON list of texts, never null"
+    # Columns that were added to stores with papers in them:
+    OPTIONAL_TEXT = "text, null if empty"
+    JSON = "the value as JSON, null if empty"
+
+
+class Use(Flag):
+    NONE = 0
+    # Any source may fill it where it is empty; only a revision changes what is there.
+    FILLED = auto()
+    # Topics look at it, so a paper that gains one may match more of them.
+    MATCHED = auto()
+    # Its words are in the search index.
+    INDEXED = auto()
+    # Clean-up empties it.
+    PURGED = auto()
+    # It is in the JSON of `papers`, `explain` and exports.
+    IN_PAPERS = auto()
+    # It is in the JSON of `read`.
+    IN_READ = auto()
+    IN_JSON = IN_PAPERS | IN_READ
+
+
+FILLED, MATCHED, INDEXED, PURGED = Use.FILLED, Use.MATCHED, Use.INDEXED, Use.PURGED
+IN_PAPERS, IN_READ, IN_JSON = Use.IN_PAPERS, Use.IN_READ, Use.IN_JSON
+
+
+def _whole(value: object) -> object:
+    return value
+
+
+def _pairs(value: Mapping[str, object]) -> object:
+    return sorted(value.items())
+
+
+def _presence(moment: datetime | None) -> bool:
+    """Many sources give a date of their own run: it counts only whether there is one."""
+    return moment is not None
+
+
+def _lists(listed: Iterable[ListedDay]) -> object:
+    return [(f"{one.day}", one.document, one.rank) for one in listed]
+
+
+def _notices(notices: Iterable[Paper]) -> object:
+    return [(notice.type, sorted(notice.keys.items()), notice.raw_id) for notice in notices]
 
 
 @dataclass(frozen=True, slots=True)
 class PaperField:
-    """A field of `Paper`.
+    """`form` is None for what the table `paper` does not hold.
 
-    `hashed`: another value makes another `record_hash` (in `monitor/identity/keys.py`), so that the
-    record is decided again.
-    `filled`: any source may fill it where it is empty; only a revision changes what is there.
-    `matched`: topics look at it, so a paper that gains one may match more of them.
-    `indexed`: its words are in the search index.
+    `hashed` returns what of a value counts in the `record_hash` (in `monitor/identity/keys.py`): a
+    record with another one is decided again.
     """
 
     name: str
-    hashed: bool = False
-    filled: bool = False
-    matched: bool = False
-    indexed: bool = False
+    form: Form | None = None
+    hashed: Callable[[Any], object] | None = None
+    uses: Use = Use.NONE
+
+    @property
+    def column(self) -> str:
+        return f"{self.name}_at" if self.form is Form.MOMENT else self.name
 
 
+# In the order of JSON.
 FIELDS = (
-    PaperField("title", hashed=True, matched=True, indexed=True),
-    PaperField("abstract", hashed=True, filled=True, matched=True, indexed=True),
-    PaperField("authors", hashed=True, filled=True, matched=True, indexed=True),
-    PaperField("venue", hashed=True, filled=True, matched=True, indexed=True),
-    PaperField("year", hashed=True, filled=True),
-    PaperField("published", hashed=True),  # filled with its precision
-    PaperField("updated", hashed=True, filled=True),
-    PaperField("announced", hashed=True, filled=True),
-    PaperField("url", hashed=True, filled=True),
-    PaperField("pdf_url", hashed=True, filled=True),
-    PaperField("keys", hashed=True),
+    PaperField("title", Form.TEXT, _whole, MATCHED | INDEXED | IN_JSON),
+    PaperField("abstract", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON),
+    PaperField("authors", Form.LIST, _whole, FILLED | MATCHED | INDEXED | IN_JSON),
+    PaperField("venue", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | IN_JSON),
+    PaperField("published", Form.MOMENT, _presence, IN_JSON),  # filled with its precision
+    PaperField("precision", Form.OPTIONAL_TEXT),  # follows from `published`
+    PaperField("year", Form.NUMBER, _whole, FILLED | IN_JSON),
+    PaperField("announced", Form.MOMENT, _presence, FILLED | IN_JSON),
+    PaperField("listed", Form.JSON, _lists, MATCHED | IN_JSON),
+    PaperField("upvotes", Form.NUMBER, _whole, MATCHED | IN_PAPERS),
+    PaperField("updated", Form.MOMENT, _presence, FILLED | IN_READ),
+    PaperField("categories", Form.LIST, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON),
+    PaperField("url", Form.TEXT, _whole, FILLED | IN_JSON),
+    PaperField("pdf_url", Form.TEXT, _whole, FILLED | PURGED | IN_PAPERS),
+    PaperField("links", Form.JSON, _pairs, FILLED | MATCHED | PURGED | IN_JSON),
+    PaperField("keys", None, _pairs, IN_JSON),  # rows of `paper_key`
     PaperField("keys_in_links"),  # some of `keys`
     PaperField("keys_in_text"),
-    PaperField("categories", hashed=True, filled=True, matched=True, indexed=True),
-    PaperField("announce", hashed=True, matched=True),
-    PaperField("version", hashed=True, filled=True),
-    PaperField("withdrawn", hashed=True),
+    PaperField("type", Form.OPTIONAL_TEXT, _whole, FILLED | IN_READ),
+    PaperField("about", None, _pairs, IN_READ),
+    PaperField("notices", None, _notices),
+    PaperField("announce", None, _whole, MATCHED | IN_READ),
+    PaperField("version", Form.NUMBER, _whole, FILLED | IN_READ),
+    PaperField("withdrawn", Form.FLAG, _whole, IN_READ),
     PaperField("raw_id"),  # names the record
-    PaperField("type", hashed=True, filled=True),
-    PaperField("about", hashed=True),
-    PaperField("notices", hashed=True),
-    PaperField("links", hashed=True, filled=True, matched=True),
-    PaperField("upvotes", hashed=True, matched=True),
-    PaperField("precision"),  # follows from `published`
-    PaperField("listed", hashed=True, matched=True),
 )
 
-_matched = attrgetter(*(field.name for field in FIELDS if field.matched))
+
+def names_of(use: Use) -> tuple[str, ...]:
+    """Return the names of the fields that have all of a use."""
+    return tuple(field.name for field in FIELDS if use in field.uses)
+
+
+_matched = attrgetter(*names_of(MATCHED))
+_HASHED = [
+    (field.name, field.hashed, getattr(Paper(""), field.name)) for field in FIELDS if field.hashed
+]
+_hashed = attrgetter(*(name for name, _, _ in _HASHED))
 
 
 def matched_values(paper: Paper) -> tuple[Hashable, ...]:
     """Return all of a paper that topics look at."""
     return tuple(
         tuple(value.items()) if isinstance(value, Mapping) else value for value in _matched(paper)
+    )
+
+
+def hashed_text(paper: Paper) -> str:
+    """Return all of a record that decides whether it has changed.
+
+    What it lacks is left out, so that a new field changes only the records that have it.
+    """
+    values = zip(_HASHED, _hashed(paper), strict=True)
+    return "\0".join(
+        f"{name} {told(value)}" for (name, told, none), value in values if value != none
     )

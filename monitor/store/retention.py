@@ -16,7 +16,7 @@ from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Earlier, among
-from monitor.store.papers import search
+from monitor.store.papers import papers, search
 from monitor.store.sources.runs import READ
 from monitor.store.topics import matches
 from monitor.store.topics.judgements import is_judged
@@ -52,8 +52,8 @@ def purge(
         return 0
     old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_is_needed())
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
-    gone = {"abstract": "", "categories": [], "pdf_url": "", "links": sa.null(), "purged_at": now}
-    tx.execute(sa.update(schema.paper).where(among(_paper.id, ids)).values(gone))
+    purged = sa.update(schema.paper).where(among(_paper.id, ids))
+    tx.execute(purged.values(papers.PURGED_COLUMNS | {"purged_at": now}))
     for table in (schema.digest_item, schema.change, schema.earlier_text):
         tx.execute(sa.delete(table).where(among(table.c.paper_id, ids)))
     search.queue(tx, ids)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
 from sqlalchemy.schema import SchemaItem
 
+from monitor.model.paper_fields import FIELDS, Form
 from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
@@ -56,24 +57,36 @@ def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Inde
     return Index(name, *columns, unique=unique, sqlite_where=sa.text(where))
 
 
+_TYPES: dict[Form, type[Any]] = {
+    Form.TEXT: Text,
+    Form.OPTIONAL_TEXT: Text,
+    Form.JSON: Text,
+    Form.LIST: sa.JSON,
+    Form.NUMBER: Integer,
+    Form.FLAG: Boolean,
+    Form.MOMENT: Instant,
+}
+
+
+def _column_of(name: str, form: Form) -> Column[Any]:
+    return Column(name, _TYPES[form], nullable=form not in (Form.TEXT, Form.LIST, Form.FLAG))
+
+
 # ── papers ──────────────────────────────────────────────────────────────────────────
 
 # The ingest assigns ids: only one can commit at a time.
 paper = _table(
     "paper",
     Column("id", Id, primary_key=True, autoincrement=False),
-    *_required(title=Text, abstract=Text, authors=sa.JSON, venue=Text),
-    Column("year", Integer),
-    *_required(categories=sa.JSON, url=Text, pdf_url=Text),
-    *_optional(published_at=Instant, updated_at=Instant, announced_at=Instant),
+    *(_column_of(field.column, field.form) for field in FIELDS if field.form),
     Column("first_seen_at", Instant, nullable=False, index=True),
+    # When it was news, null if it was stored silently.
     Column("news_at", Instant),
     Column("revision", Integer, nullable=False),
-    Column("version", Integer),
-    Column("withdrawn", Boolean, nullable=False),
-    *_optional(purged_at=Instant, type=Text, links=Text, upvotes=Integer),
+    # When clean-up emptied it.
+    Column("purged_at", Instant),
     # When a further list had it, after the first.
-    *_optional(precision=Text, listed=Text, relisted_at=Instant),
+    Column("relisted_at", Instant),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
     _partial("ix_paper_relisted", "relisted_at", where="relisted_at IS NOT NULL"),
 )

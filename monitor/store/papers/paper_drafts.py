@@ -10,13 +10,13 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from monitor.model import ChangeKind, Decision, EarlierText, Effect, ListedDay, Paper, StoredPaper
-from monitor.model.paper_fields import FIELDS
+from monitor.model.paper_fields import FILLED, INDEXED, MATCHED, names_of
 from monitor.text import without_next_fields, without_placeholder
 
-_FILLED_FIELDS = tuple(field.name for field in FIELDS if field.filled)
+_FILLED_FIELDS = names_of(FILLED)
 # A paper that gains one of them may match more topics.
-_GAINED_FIELDS = tuple(field.name for field in FIELDS if field.matched and field.filled)
-_INDEXED_FIELDS = tuple(field.name for field in FIELDS if field.indexed)
+_GAINED_FIELDS = names_of(FILLED | MATCHED)
+_INDEXED_FIELDS = names_of(INDEXED)
 # A question that was asked within this time before still has its answers.
 _ASKED_AGAIN = timedelta(days=7)
 MAX_LISTS = 100  # the last ones of a paper

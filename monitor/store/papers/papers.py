@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,8 @@ import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.keys import LINK, group_by_scheme
-from monitor.model import ChangeKind, ListedDay, Paper, Sighting, StoredPaper
+from monitor.model import ChangeKind, Paper, Sighting, StoredPaper
+from monitor.model.paper_fields import FIELDS, PURGED, Form, PaperField
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, index_value, one_of
@@ -21,12 +22,6 @@ _paper = schema.paper.c
 _common = schema.common_key.c
 _PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
 Key = tuple[str, str]
-
-# Fields that are stored as they are.
-_TEXTS = ("title", "abstract", "venue", "url", "pdf_url")
-_UNCHANGED = (*_TEXTS, "year", "version", "withdrawn", "upvotes")
-_LINKS = msgspec.json.Decoder(dict[str, str])
-_LISTED = msgspec.json.Decoder(tuple[ListedDay, ...])
 
 
 class ChangeRow(msgspec.Struct, frozen=True):
@@ -180,18 +175,14 @@ def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[st
 def _to_stored_paper(row: Any, keys: Iterable[tuple[str, str]]) -> StoredPaper:
     # `Paper.url` has the link.
     by_scheme = group_by_scheme(pair for pair in keys if pair[0] != LINK)
+    columns = row._mapping
     paper = Paper(
-        **{name: getattr(row, name) for name in _UNCHANGED},
-        authors=tuple(row.authors),
-        published=row.published_at,
-        updated=row.updated_at,
-        announced=row.announced_at,
+        **{
+            name: read(value) if read else value
+            for name, column, read in _READING
+            if (value := columns[column]) is not None
+        },
         keys={s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()},
-        categories=tuple(row.categories),
-        type=row.type or "",
-        links=_LINKS.decode(row.links) if row.links else {},
-        precision=row.precision or "",
-        listed=_LISTED.decode(row.listed) if row.listed else (),
     )
     purged = row.purged_at is not None
     return StoredPaper(row.id, paper, row.first_seen_at, row.news_at, row.revision, purged)
@@ -200,18 +191,37 @@ def _to_stored_paper(row: Any, keys: Iterable[tuple[str, str]]) -> StoredPaper:
 def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
     """Return the columns of a paper's row, without its id."""
     paper = draft.paper
-    return {name: getattr(paper, name) for name in _UNCHANGED} | {
-        "authors": paper.authors,
-        "categories": paper.categories,
-        "published_at": paper.published,
-        "updated_at": paper.updated,
-        "announced_at": paper.announced,
+    return {
+        field.column: _to_column(field.form, getattr(paper, field.name)) for field in _STORED
+    } | {
         "first_seen_at": draft.first_seen,
         "news_at": draft.news_at,
         "revision": draft.revision,
         "purged_at": None,
-        "type": paper.type or None,
-        "links": msgspec.json.encode(paper.links).decode() if paper.links else None,
-        "precision": paper.precision or None,
-        "listed": msgspec.json.encode(paper.listed).decode() if paper.listed else None,
     }
+
+
+def _to_column(form: Form | None, value: Any) -> object:
+    if form is Form.OPTIONAL_TEXT:
+        return value or None
+    if form is Form.JSON:
+        return msgspec.json.encode(value).decode() if value else None
+    return value
+
+
+def _reader(field: PaperField) -> Callable[[Any], Any] | None:
+    """Return what makes the value of a field from its column; None if they are the same."""
+    if field.form is Form.JSON:
+        return msgspec.json.Decoder(_TYPES[field.name]).decode
+    return tuple if field.form is Form.LIST else None
+
+
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(Paper)}
+_STORED = [field for field in FIELDS if field.form]
+# The columns that clean-up empties, and their empty values.
+PURGED_COLUMNS = {
+    field.column: _to_column(field.form, getattr(Paper(""), field.name))
+    for field in _STORED
+    if PURGED in field.uses
+}
+_READING = [(field.name, field.column, _reader(field)) for field in _STORED]
