@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from shutil import disk_usage
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -68,6 +68,7 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
     waiting: int
     changes: int
     why: str
+    paused_until: date | None = None
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -200,7 +201,7 @@ def _sources(tx: Transaction, runtime: Runtime) -> Iterator[SourceStatus]:
 def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus:
     state = view.states.get(subscription.name)
     last = digests.latest_report(view.tx, subscription.name)
-    due = next_slot(subscription, state, view.now)
+    due, paused = next_slot(subscription, state, view.now), is_paused(subscription, view.now)
     return SubscriptionStatus(
         name=subscription.name,
         timezone=subscription.settings.timezone,
@@ -210,6 +211,7 @@ def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus
         waiting=matches.waiting(view.tx, subscription.name, view.now) if state else 0,
         changes=count_changes(view.tx, subscription, view.now),
         why=_why(view, subscription, last, due),
+        paused_until=subscription.settings.pause_until if paused else None,
     )
 
 

@@ -142,7 +142,8 @@ class Run(msgspec.Struct, frozen=True):
     """One attempt at one document of one source, kept whatever came of it.
 
     `fresh` counts what this source had not reported before, even if others had; `set_aside` are
-    the first of what was rejected.
+    the first of what was rejected. `is_held`, which is not stored with it, says that a person has
+    to confirm it first.
     """
 
     source: str
@@ -158,6 +159,7 @@ class Run(msgspec.Struct, frozen=True):
     fresh: int = 0
     error: str = ""
     set_aside: tuple[Rejected, ...] = ()
+    is_held: bool = False
 
 
 class SourceDay(msgspec.Struct, frozen=True):

@@ -14,8 +14,16 @@ from itertools import groupby
 from operator import attrgetter
 
 import structlog
+from msgspec import structs
 
-from monitor.errors import DeferredError, FetchError, MonitorError, StoreError, WaitError
+from monitor.errors import (
+    DeferredError,
+    FetchError,
+    HeldError,
+    MonitorError,
+    StoreError,
+    WaitError,
+)
 from monitor.identity.keys import group_by_scheme, identifiers
 from monitor.model import (
     AskedWorks,
@@ -276,6 +284,9 @@ class _Pass:
             return self._read(document, offered.name) if document else None
         except (WaitError, DeferredError):
             raise
+        except HeldError as fault:
+            run = self.recorder.finish(RunOutcome.FAILED, str(fault), offered.name)
+            return structs.replace(run, is_held=True)
         except Exception as fault:
             error = self._error(fault, offered.name)
             return self.recorder.finish(RunOutcome.FAILED, error, offered.name)

@@ -42,8 +42,8 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
     if configured.role is Role.LIBRARY and not runtime.stopping.is_set():
         outcomes.add(RunOutcome.PARTIAL)
     failed = [run for run in done if run.outcome in outcomes]
-    held = [run.error for run in failed if run.error.startswith(incidents.HELD)]
-    errors = _describe_failures(configured, [run for run in failed if run.error not in held])
+    held = [run.error for run in failed if run.is_held]
+    errors = _describe_failures(configured, [run for run in failed if not run.is_held])
     now, subject = runtime.clock.now(), incidents.source(configured.name)
     with runtime.database.writing() as tx:
         if whole:

@@ -95,7 +95,11 @@ EVERY = [
                 )
             ],
             subscriptions=[
-                keys("name timezone next_due last_period last_papers waiting changes why")
+                keys(
+                    "name timezone next_due last_period last_papers waiting changes",
+                    why=...,
+                    paused_until=...,
+                )
             ],
         ),
     ),

@@ -145,7 +145,7 @@ def match_topics(job: Job, answers: Answers) -> None:
     for record in records[60:200]:
         paper = to_paper(record)
         shown = f"{ranking.score(paper, lexical=1.5):.9f} {ranking.likely(paper)}"
-        answers.add(f"rank: {paper.title}", f"{shown}\n{ranking.why(paper)}")
+        answers.add(f"rank: {paper.title}", shown)
     if job.data:
         data = Path(job.data)
         real = inputs.read_lines(data / "papers-10k.jsonl.gz", 2_000)
