@@ -12,6 +12,7 @@ from itertools import count
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Notice
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import freeze
 from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.match import sync_subscriptions
@@ -100,7 +101,7 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
         errors = {
             incident.subject: incident.error
             for incident in stored_incidents.open_incidents(tx)
-            if incident.kind == stored_incidents.DOWN
+            if incident.kind == IncidentKind.DOWN
         }
     return [
         replace(one, subscription=name, error=one.error or _outage(runtime, one, errors))

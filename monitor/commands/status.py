@@ -14,10 +14,13 @@ from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, last_sign
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import join_words
+from monitor.digest.incident_words import describe as describe_incident
+from monitor.digest.incident_words import words_for
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceReport, SourceWarning
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
@@ -288,7 +291,7 @@ def _describe_unread(report: Sequence[SourceReport]) -> str:
     """Name the sources that could not be read, and those with warnings."""
     unread = [r.source for r in report if r.failing_since]
     notes = [f"{join_words(unread)} could not be read"] if unread else []
-    notes += [incidents.describe(t.kind, r.source) for r in report for t in r.troubles]
+    notes += [describe_incident(t.kind, r.source) for r in report for t in r.troubles]
     return "".join(f"; {note}" for note in notes)
 
 
@@ -299,17 +302,6 @@ LATE_FOR_SERVICE = timedelta(minutes=20)
 MB = 1024 * 1024
 # With less free beside a SQLite store, digests and papers may not be stored any more.
 MIN_FREE = 200 * MB
-# Sentences for incidents; the others "have been" their kind.
-_LASTING = {
-    incidents.GAP: "has had a gap",
-    incidents.JUMPED: "has jumped",
-    incidents.NOT_COMPOSED: "has not been composed",
-    incidents.NOT_RENDERED: "has been unable to render a digest",
-    incidents.REPLACED: "could not be used",
-    incidents.UNANSWERED: "has not answered about references",
-    incidents.SHARED: "has been used by two configurations",
-    incidents.UNAVAILABLE: "was unavailable",
-}
 # Of the failed deliveries, the newest that are looked at for those that an incident is about.
 _FAILED = 500
 
@@ -350,20 +342,21 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
     if any(incident.kind in incidents.OF_DELIVERIES for incident in view.incidents):
         failed = deliveries.listing(view.tx, [DeliveryState.FAILED], _FAILED)
     for incident in view.incidents:
-        if incident.kind == incidents.UNCLEAR:
+        if incident.kind == IncidentKind.UNCLEAR:
             continue  # each uncertain delivery is listed below
         at = incident.next_try_at
         retry = f"; next attempt at {view.time(at)}" if at and at > view.now else ""
-        state = _LASTING.get(incident.kind, f"has been {incident.kind}")
+        words = words_for(incident.kind, incident.subject)
+        state = words.lasting or f"has been {incident.kind}"
         since = view.time(incident.since)
         error = "; ".join(incident.error.splitlines())
         shown, page = incidents.title_and_page(view.runtime, incident)
         remedy, button, action = incidents.remedy(view.runtime, incident, failed)
-        if incident.kind == incidents.FAILING and incidents.is_folder(view.runtime, incident):
+        if incident.kind == IncidentKind.FAILING and incidents.is_folder(view.runtime, incident):
             shown = f"files of {shown}"
         yield Problem(
             f"{incident.subject} {state} since {since}: {error}{retry}",
-            incidents.describe(incident.kind, shown),
+            words.began.format(shown),
             tuple(incident.error.splitlines()),
             f"Since {since}{retry}. {remedy}",
             page,

@@ -8,6 +8,7 @@ from functools import lru_cache
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
+from monitor.digest.incident_words import words_for
 from monitor.digest.references import count_events, events_heading
 from monitor.digest.schedule import WEEKDAYS, parse_schedule
 from monitor.digest.wording import (
@@ -42,16 +43,6 @@ _NAMED_RETURNED = 8
 _TWO_DAYS = timedelta(days=2)
 # Within a week a day is known by its name.
 _WEEK = timedelta(days=6)
-
-_WARNINGS = {
-    "stale": "{} has offered nothing new since {}.",
-    "thin": "{} has brought fewer papers than usual since {}.",
-    "silent": "{} has brought no papers since {}, longer than usual.",
-    "gap": "Some papers of {} from before {} may be missing.",
-    "unanswered": "{} has not answered about references since {}; changes of them may be missing.",
-    "held": "{} has repeated old papers since {}; its new ones will follow.",
-}
-_OTHER_WARNING = "{} has been out of order since {}."
 
 
 def subject(digest: Digest) -> str:
@@ -145,8 +136,7 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
     elif not source.last_read:
         yield f"{name} has not been read yet."
     for trouble in source.troubles:
-        warning = _WARNINGS.get(trouble.kind, _OTHER_WARNING)
-        yield warning.format(name, _day(trouble.since, digest))
+        yield words_for(trouble.kind).in_digest.format(name, _day(trouble.since, digest))
 
 
 def _day(at: datetime, digest: Digest) -> str:

@@ -36,6 +36,7 @@ from monitor.model import (
     StoredPaper,
     WithdrawnBy,
 )
+from monitor.model.incidents import IncidentKind
 from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import freeze, notify, render
@@ -120,7 +121,7 @@ def compose(
     with runtime.database.reading() as tx:
         resting = set()
         if not ignore_backoff:
-            resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
+            resting = stored_incidents.resting(tx, IncidentKind.NOT_COMPOSED, now)
         asked_for = [entry.name for entry in selected] if names else None
         states = subscriptions.states(tx, asked_for, None if early else now)
     looked_at = [
@@ -200,7 +201,7 @@ def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> Non
 
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
-    subject, kind = incidents.subscription(name), incidents.NOT_COMPOSED
+    subject, kind = incidents.subscription(name), IncidentKind.NOT_COMPOSED
     by_store, expected = isinstance(fault, StoreError), isinstance(fault, MonitorError)
     error = str(fault) or type(fault).__name__
     if not by_store:
@@ -223,7 +224,7 @@ def _ask_about_the_clock(runtime: Runtime, now: datetime) -> None:
         "are composed until it is corrected; if it is correct now, restart the service"
     )
     with runtime.database.writing() as tx:
-        stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
+        stored_incidents.open_incident(tx, incidents.CLOCK, IncidentKind.JUMPED, now, error)
 
 
 def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int | None:

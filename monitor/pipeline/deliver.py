@@ -19,12 +19,12 @@ from monitor.channels import retry_policy
 from monitor.errors import StoreError
 from monitor.log import masked
 from monitor.model import Delivery, DeliveryState, Outcome
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import freeze, incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.settle_deliveries import settle_open, time_down
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.digests.incidents import DOWN
 from monitor.store.engine.database import Together, Transaction
 
 log = structlog.get_logger()
@@ -86,7 +86,7 @@ def deliver_group(
     settle_open(runtime, group, names)
     with runtime.database.reading() as tx:
         if not ignore_backoff and group in stored_incidents.resting(
-            tx, DOWN, runtime.clock.now(), runtime.config_hash
+            tx, IncidentKind.DOWN, runtime.clock.now(), runtime.config_hash
         ):
             return Attempted([])
         swallows = _swallows(tx, group)
@@ -318,7 +318,7 @@ class Round:
         """A clear answer ends an outage. Too many hand-offs without one, and the group rests."""
         unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
         if len(unclear) < len(outcomes) and self.group in self._wrong:
-            stored_incidents.end_incident(tx, self.group, DOWN, now)
+            stored_incidents.end_incident(tx, self.group, IncidentKind.DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
             stored_incidents.reset_unclear(tx, self.group)
             if self.until_sent:
@@ -330,23 +330,27 @@ class Round:
             return
         self._over.set()
         # Threads that find it at the same time count once.
-        if self.group not in stored_incidents.resting(tx, DOWN, now, self.runtime.config_hash):
+        if self.group not in stored_incidents.resting(
+            tx, IncidentKind.DOWN, now, self.runtime.config_hash
+        ):
             error = f"the last {count} messages handed over had no clear answer"
             self._open_outage(tx, f"{error}: {unclear[-1].error}", now)
             self._wrong.add(self.group)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
         config_hash = self.runtime.config_hash
-        incidents.add_failure(tx, self.runtime, self.group, DOWN, now, error, config_hash)
+        incidents.add_failure(
+            tx, self.runtime, self.group, IncidentKind.DOWN, now, error, config_hash
+        )
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A permanent refusal opens an incident; the next success closes it."""
         subject = incidents.recipient(delivery.channel, delivery.recipient)
         if outcome.state is DeliveryState.FAILED:
-            stored_incidents.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
+            stored_incidents.open_incident(tx, subject, IncidentKind.REFUSED, now, outcome.error)
             self._wrong.add(subject)
         elif outcome.state is DeliveryState.SENT and subject in self._wrong:
-            stored_incidents.end_incident(tx, subject, incidents.REFUSED, now)
+            stored_incidents.end_incident(tx, subject, IncidentKind.REFUSED, now)
 
 
 _LEVELS = {DeliveryState.SENT: logging.INFO, DeliveryState.FAILED: logging.ERROR}

@@ -19,8 +19,8 @@ from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
 from monitor.model import Delivery, Digest, DigestPaper, DigestSection, Json, Notice, Rendered
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents
-from monitor.pipeline.incidents import UNAVAILABLE
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
 from monitor.store.digests import deliveries, digests, freeze_digest, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
@@ -203,7 +203,7 @@ def freeze(
             _record_rendering(tx, forms, now, wrong)
         subject = incidents.subscription(digest.subscription)
         if subject in wrong:
-            stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
+            stored_incidents.end_incident(tx, subject, IncidentKind.NOT_COMPOSED, now)
     if frozen is not None:
         log.info(
             "digest",
@@ -221,16 +221,16 @@ def _record_rendering(tx: Transaction, forms: Forms, now: datetime, wrong: Colle
     """Open and end the incidents of channels and templates; `wrong` are the open subjects."""
     for name, fault in forms.errors.items():
         subject, error = incidents.channel(name), _error_text(fault)
-        stored_incidents.open_incident(tx, subject, incidents.NOT_RENDERED, now, error)
+        stored_incidents.open_incident(tx, subject, IncidentKind.NOT_RENDERED, now, error)
     for name, error in forms.replaced.items():
         subject = incidents.templates(name)
         if error:
-            stored_incidents.open_incident(tx, subject, incidents.REPLACED, now, error)
+            stored_incidents.open_incident(tx, subject, IncidentKind.REPLACED, now, error)
         elif subject in wrong:
-            stored_incidents.end_incident(tx, subject, incidents.REPLACED, now)
+            stored_incidents.end_incident(tx, subject, IncidentKind.REPLACED, now)
         if incidents.channel(name) in wrong:
             subject = incidents.channel(name)
-            stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
+            stored_incidents.end_incident(tx, subject, IncidentKind.NOT_RENDERED, now)
 
 
 def render_again(runtime: Runtime, delivery_id: int) -> bool:
@@ -259,7 +259,7 @@ def render_again(runtime: Runtime, delivery_id: int) -> bool:
             everyone = {to for entry in destinations for to in entry.recipients}
             waiting = freeze_digest.add_text(tx, delivery, parts, planned, everyone, now)
             subject = incidents.channel(delivery.channel)
-            stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
+            stored_incidents.end_incident(tx, subject, IncidentKind.NOT_RENDERED, now)
     if not waiting:
         raise UsageError(f"delivery {delivery_id} is not sent any more", "see `deliveries`")
     return True
@@ -287,7 +287,11 @@ def notify(runtime: Runtime) -> int:
     for incident in incidents_to_notify:
         try:
             # The incident of the store is only known after its end.
-            is_news = not incident.ended_at or incident.told_at or incident.kind == UNAVAILABLE
+            is_news = (
+                not incident.ended_at
+                or incident.told_at
+                or incident.kind == IncidentKind.UNAVAILABLE
+            )
             if runtime.operator and is_news:
                 notice = incidents.describe_to_operator(runtime, incident, now)
                 period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"

@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from monitor.channels.retry_policy import rest
+from monitor.digest.incident_words import SLACK_ANSWERS, words_for
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, OPERATOR, Runtime
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
@@ -24,108 +26,11 @@ MOST_AHEAD = timedelta(days=1)
 CONFIGURATION = "configuration"
 CLOCK = "clock"
 STORE = "store"
-SLACK_ANSWERS = "answers in Slack"
 
-JUMPED = "jumped"
-FAILING = "failing"
-HELD = "held"
-FAULTY = "faulty"
-NOT_COMPOSED = "not composed"
-NOT_RENDERED = "not rendered"
-REPLACED = "replaced"
-UNAVAILABLE = "unavailable"
-REFUSED = "refused"
-SHARED = "shared"
-UNCLEAR = "unclear"
-UNANSWERED = "unanswered"
-GAP, DOWN = stored_incidents.GAP, stored_incidents.DOWN
-
-
-# The operator's messages by kind, or by subject: the beginning, its meaning for readers, the end.
-_FEWER = "Readers have the papers of the other sources; their digests mention it."
-_LATE = "Readers get their papers late; none is lost."
-_NOTICES = {
-    FAILING: ("{} cannot be read", "Its papers will arrive late.", "{} can be read again"),
-    HELD: ("{} repeats old papers", "Its papers wait until this is settled.", "{} is read again"),
-    GAP: ("papers of {} may be missing", "What it listed then may be in no digest.", ""),
-    UNANSWERED: (
-        "{} does not answer about references",
-        "Changes of these references may be missed.",
-        "{} answers again",
-    ),
-    "stale": ("{} has offered nothing new", _FEWER, "{} has something new again"),
-    "thin": ("{} has brought fewer papers than usual", _FEWER, "{} is as usual again"),
-    "silent": ("{} has brought no papers", _FEWER, "{} has papers again"),
-    NOT_COMPOSED: ("there is no digest for {}", _LATE, "{} has digests again"),
-    DOWN: ("nothing can be sent by {}", "Digests wait.", "digests are sent by {} again"),
-    NOT_RENDERED: (
-        "{} cannot render a digest",
-        "That digest waits until it is sent with `paper-monitor deliveries retry`.",
-        "{} renders digests again",
-    ),
-    REPLACED: (
-        "your template for {} cannot be used",
-        "Digests look as they do without it.",
-        "your template for {} is in use again",
-    ),
-    REFUSED: ("{} is refused", "This recipient lacks a digest.", "{} is accepted again"),
-    UNCLEAR: (
-        "{}: a digest may not have arrived",
-        "The recipient may lack it until this is settled.",
-        "{}: it is settled whether a digest arrived",
-    ),
-    FAULTY: (
-        "the configuration has a fault",
-        "Digests are sent as configured before.",
-        "the configuration has no fault any more",
-    ),
-    JUMPED: ("the clock has jumped", _LATE, "the clock is right again"),
-    UNAVAILABLE: ("the store was unavailable", "Digests may have been late.", ""),
-    SHARED: (
-        "two configurations use one store",
-        "Readers may get digests of both.",
-        "one configuration uses the store",
-    ),
-    SLACK_ANSWERS: (
-        "choices in Slack are not received",
-        "Whoever rates a paper there sees an error.",
-        "choices in Slack are received again",
-    ),
-    suppressions.UNCONFIRMED: (
-        "no digest is sent until you confirm who gets none",
-        _LATE,
-        "it is confirmed who gets no digests",
-    ),
-}
 # The incidents for which a failed delivery is to blame.
-OF_DELIVERIES = frozenset({REFUSED, NOT_RENDERED})
-# Remedies of incidents whose error does not name one.
-_REMEDIES = {
-    FAILING: "It is read again at its usual times. If it has moved, correct its address in the "
-    "configuration.",
-    GAP: "Nothing brings back what it no longer lists. A shorter `every` prevents the next gap.",
-    UNANSWERED: "Look whether a proxy or another `url` answers in its place, and whether the "
-    "identifiers in the library are right.",
-    "stale": "Look at its own site: if there are papers, its address or format may have changed.",
-    "thin": "Look at its own site: if there are more papers, its format may have changed.",
-    "silent": "Look at its own site: if there are papers, its address or format may have changed.",
-    NOT_COMPOSED: "It is tried again automatically; the log has more about the error.",
-    DOWN: "`paper-monitor doctor` finds what is wrong: the address, the password or the server.",
-    NOT_RENDERED: "The digest waits. When the cause is removed, try again.",
-    REPLACED: "Correct the template; `paper-monitor check` names the line.",
-    REFUSED: "Correct the address in the configuration, or try again if it exists.",
-    FAULTY: "Correct the configuration; `paper-monitor check` names each fault and its line.",
-    JUMPED: "Set the clock of the machine, or restart the service if it shows the correct time.",
-    SHARED: "Stop one of the two, or give it a store of its own.",
-    SLACK_ANSWERS: "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
-}
+OF_DELIVERIES = frozenset({IncidentKind.REFUSED, IncidentKind.NOT_RENDERED})
 _OF_FOLDER = "Repair these files, or move them out of the folder. It is looked at every minute."
 _SENDERS = {"smtp": "mail", "slack": "Slack"}
-
-
-def describe(kind: str, shown: str) -> str:
-    """Return what happened to what is `shown`: `hf cannot be read`."""
-    return _NOTICES.get(kind, (f"{{}} is {kind}",))[0].format(shown)
 
 
 def describe_to_operator(
@@ -134,17 +39,16 @@ def describe_to_operator(
     """Return the message about an incident that began or ended: its meaning, and a page."""
     settings, zone = runtime.settings, runtime.settings.timezone
     shown, page = title_and_page(runtime, incident)
-    texts = _NOTICES.get(incident.subject) or _NOTICES.get(incident.kind)
-    began, meaning, ended = texts or (f"{{}} is {incident.kind}", "", "{} has recovered")
+    words = words_for(incident.kind, incident.subject)
     since, errors = format_moment(incident.since, zone), incident.error.splitlines() or [""]
-    heading, lines = began, [f"Since {since} ({zone_name(zone)}): {errors[0]}", *errors[1:]]
-    lines.append(meaning)
+    heading = words.began
+    lines = [f"Since {since} ({zone_name(zone)}): {errors[0]}", *errors[1:], words.meaning]
     if incident.ended_at:
-        heading, until = ended or began, format_moment(incident.ended_at, zone)
+        heading, until = words.ended or words.began, format_moment(incident.ended_at, zone)
         lines = [f"It lasted from {since} until {until} ({zone_name(zone)}).", *errors]
-        lines += [] if ended else [meaning]
-    elif ended:
-        lines[-1] += f" You will get one more message when {ended.format(shown)}."
+        lines += [] if words.ended else [words.meaning]
+    elif words.ended:
+        lines[-1] += f" You will get one more message when {words.ended.format(shown)}."
     url = f"{settings.public_url}{page}" if settings.public_url and settings.web else ""
     heading = f"{heading[:1].upper()}{heading[1:]}".format(shown)
     return Notice(heading, tuple(filter(None, lines)), now, url, zone)
@@ -164,9 +68,14 @@ def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tup
         return runtime.source_titles.get(name, name), page_of("source", name)
     if sort == "subscription":
         return title_of(runtime, name), page_of("subscription", name)
-    address = quote(incident.subject.partition(" to ")[2], safe="")
-    queries = {DOWN: "state=waiting", REFUSED: f"person={address}"}
-    queries |= {NOT_RENDERED: "state=failed", UNCLEAR: "state=unknown"}
+    # A channel may be called "notes to ada"; an address has no space.
+    address = quote(incident.subject.rpartition(" to ")[2], safe="")
+    queries: dict[str, str] = {
+        IncidentKind.DOWN: "state=waiting",
+        IncidentKind.REFUSED: f"person={address}",
+        IncidentKind.NOT_RENDERED: "state=failed",
+        IncidentKind.UNCLEAR: "state=unknown",
+    }
     query = queries.get(incident.kind)
     shown = incident.subject.removeprefix("channel ").removeprefix("template for ")
     return _SENDERS.get(shown, shown), f"/deliveries?{query}" if query else "/"
@@ -190,12 +99,12 @@ def remedy(
     `failed` are deliveries among which that of the incident is looked for.
     """
     sort, _, name = incident.subject.partition(" ")
-    text = _REMEDIES.get(incident.kind, "")
+    text = words_for(incident.kind, incident.subject).remedy
     if sort == "source" and name in runtime.sources:
-        if incident.kind == FAILING and is_folder(runtime, incident):
+        if incident.kind == IncidentKind.FAILING and is_folder(runtime, incident):
             text = _OF_FOLDER
         return text, "Read now", f"{page_of('source', name)}/read"
-    if incident.kind == DOWN:
+    if incident.kind == IncidentKind.DOWN:
         return text, "Try again", f"{page_of('channel', incident.subject)}/retry"
     for delivery in failed if incident.kind in OF_DELIVERIES else ():
         to = recipient(delivery.channel, delivery.recipient)
@@ -218,7 +127,7 @@ def note_outage(runtime: Runtime, since: datetime, error: str) -> None:
     if now - since < BRIEF:
         return
     with suppress(StoreError), runtime.database.ingesting() as tx:
-        stored_incidents.add_ended(tx, STORE, UNAVAILABLE, since, now, error)
+        stored_incidents.add_ended(tx, STORE, IncidentKind.UNAVAILABLE, since, now, error)
 
 
 def clock_jumped(runtime: Runtime) -> bool:
@@ -266,7 +175,7 @@ def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: dat
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
     error = f"{what} may or may not have arrived: {settle}"
     stored_incidents.open_incident(
-        tx, recipient(delivery.channel, delivery.recipient), UNCLEAR, now, error
+        tx, recipient(delivery.channel, delivery.recipient), IncidentKind.UNCLEAR, now, error
     )
 
 
@@ -280,4 +189,4 @@ def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     same = deliveries.conditions_for(delivery.recipient, channel=delivery.channel)
     if not deliveries.listing(tx, [DeliveryState.UNKNOWN], 1, conditions=same):
         subject = recipient(delivery.channel, delivery.recipient)
-        stored_incidents.end_incident(tx, subject, UNCLEAR, now)
+        stored_incidents.end_incident(tx, subject, IncidentKind.UNCLEAR, now)

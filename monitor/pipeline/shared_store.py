@@ -14,6 +14,7 @@ from itertools import groupby, takewhile
 
 import structlog
 
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
@@ -51,7 +52,7 @@ def take_turn(tx: Transaction, runtime: Runtime) -> None:
     if rivals is None:
         return
     now, error = runtime.clock.now(), _describe(rivals)
-    if stored_incidents.open_incident(tx, incidents.STORE, incidents.SHARED, now, error):
+    if stored_incidents.open_incident(tx, incidents.STORE, IncidentKind.SHARED, now, error):
         log.warning("store used by two configurations", error=error)
 
 
@@ -62,7 +63,7 @@ def find_rivals_now(tx: Transaction) -> tuple[Activation, Activation] | None:
 
 def keeps_others(tx: Transaction, runtime: Runtime) -> bool:
     """Return whether what only other configurations have is kept, for they are in use as well."""
-    is_open = stored_incidents.open_error(tx, incidents.STORE, incidents.SHARED)
+    is_open = stored_incidents.open_error(tx, incidents.STORE, IncidentKind.SHARED)
     return bool(is_open) or _is_another_alive(tx, runtime)
 
 

@@ -11,6 +11,7 @@ import structlog
 
 from monitor.digest.wording import format_count
 from monitor.model import Role, Run, RunOutcome
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY, UNKNOWN, Calendar
@@ -49,11 +50,11 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
         if whole:
             as_news = configured.role is Role.NEWS
             runs.finish_first_reading(tx, configured.name, now, as_news=as_news)
-        for kind, errors_of_kind in ((incidents.FAILING, errors), (incidents.HELD, held)):
+        for kind, errors_of_kind in ((IncidentKind.FAILING, errors), (IncidentKind.HELD, held)):
             if errors_of_kind:
                 text = "\n".join(errors_of_kind)
                 stored_incidents.add_failure(tx, subject, kind, now, text)
-            elif (whole or kind == incidents.FAILING) and (
+            elif (whole or kind == IncidentKind.FAILING) and (
                 ended := stored_incidents.end_incident(tx, subject, kind, now)
             ):
                 name, since = configured.name, ended.since.isoformat(timespec="seconds")
@@ -65,7 +66,7 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
 
 def _judge_answers(tx: Transaction, configured: ConfiguredSource, now: datetime) -> None:
     """Open or end the incident of a service that does not answer about the works of libraries."""
-    subject, kind = incidents.source(configured.name), incidents.UNANSWERED
+    subject, kind = incidents.source(configured.name), IncidentKind.UNANSWERED
     works = asked_works.unanswered(tx, configured.name) if configured.asked_about else []
     if not works:
         stored_incidents.end_incident(tx, subject, kind, now)
@@ -126,7 +127,7 @@ def note_gap(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]
     )
     with runtime.database.writing() as tx:
         subject = incidents.source(configured.name)
-        stored_incidents.open_incident(tx, subject, incidents.GAP, run.started, error)
+        stored_incidents.open_incident(tx, subject, IncidentKind.GAP, run.started, error)
 
 
 def lost_since(

@@ -17,11 +17,8 @@ from itertools import pairwise
 from statistics import median, quantiles
 
 from monitor.model import DayCount, SourceDay, UsualCount
+from monitor.model.incidents import IncidentKind
 from monitor.sources.calendar import DAY, UNKNOWN, Calendar
-
-STALE = "stale"
-THIN = "thin"
-SILENT = "silent"
 
 # Older days do not count for what is usual.
 HISTORY = timedelta(days=400)
@@ -65,8 +62,8 @@ class _Judge:
     def findings(self) -> Iterator[tuple[str, str]]:
         today = self._today()
         if self._day(today).fresh:
-            yield STALE, NOTHING_WRONG
-            yield SILENT, NOTHING_WRONG
+            yield IncidentKind.STALE, NOTHING_WRONG
+            yield IncidentKind.SILENT, NOTHING_WRONG
         recent = (today - DAY * n for n in range(MAX_AGE.days))
         if judged := next(filter(self._can_judge, recent), None):
             yield from self._stale(judged)
@@ -77,18 +74,21 @@ class _Judge:
         since = [day for at, day in self.days.items() if at >= judged]
         before = any(day.fresh for at, day in self.days.items() if at < judged)
         if any(day.fresh for day in since):
-            yield STALE, NOTHING_WRONG
+            yield IncidentKind.STALE, NOTHING_WRONG
         elif before and self._day(judged).offered:
-            yield STALE, f"on {judged:%A %d %B}, a publishing day, it offered nothing new"
+            yield (
+                IncidentKind.STALE,
+                f"on {judged:%A %d %B}, a publishing day, it offered nothing new",
+            )
 
     def _thin(self, judged: date) -> Iterator[tuple[str, str]]:
         brought, is_thin = self._day(judged).fresh, self._is_thin(judged)
         if is_thin and brought:
             usual = median(day.fresh for day in self._peers(judged))
             rule = f"as a rule {usual:,.0f} on a {judged:%A}"
-            yield THIN, f"on {judged:%A %d %B} it brought {brought:,}, {rule}"
+            yield IncidentKind.THIN, f"on {judged:%A %d %B} it brought {brought:,}, {rule}"
         elif brought and is_thin is not None:
-            yield THIN, NOTHING_WRONG
+            yield IncidentKind.THIN, NOTHING_WRONG
 
     def _is_thin(self, day: date) -> bool | None:
         """Return whether a day brought far fewer papers than its peers; None if they are few.
@@ -118,7 +118,10 @@ class _Judge:
         if empty > longest and empty >= SHORTEST_SILENCE:
             last = f"{brought[-1]:%A %d %B}"
             ever = f"{longest} in a row without one were the most so far"
-            yield SILENT, f"no paper since {last}: {empty} days on which it was read; {ever}"
+            yield (
+                IncidentKind.SILENT,
+                f"no paper since {last}: {empty} days on which it was read; {ever}",
+            )
 
     def _empty(self, start: date, end: date) -> int:
         """Count the days between two on which papers could have come, and were asked for."""

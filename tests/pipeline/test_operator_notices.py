@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from monitor.app import App
-from monitor.pipeline import incidents, source_silence
-from monitor.store.digests import suppressions
+from monitor.digest.incident_words import SLACK_ANSWERS
+from monitor.model.incidents import IncidentKind
+from monitor.pipeline import incidents
 from monitor.store.digests.incidents import Incident
 from tests.house import House
 
@@ -90,7 +91,7 @@ def test_a_notice_says_what_happened_what_it_means_and_where_to_look(
 
 
 def test_what_is_known_only_afterwards_is_one_message(app: App) -> None:
-    over = incident("store", incidents.UNAVAILABLE, hours=1)
+    over = incident("store", IncidentKind.UNAVAILABLE, hours=1)
     notice = incidents.describe_to_operator(app.runtime, over, NOW)
     assert notice.subject == "The store was unavailable"
     assert notice.lines[1:] == ("404", "Digests may have been late.")
@@ -99,15 +100,14 @@ def test_what_is_known_only_afterwards_is_one_message(app: App) -> None:
 
 
 def test_every_kind_has_its_words(app: App) -> None:
-    named = {name: value for name, value in vars(incidents).items() if isinstance(value, str)}
-    kinds = {value for name, value in named.items() if name[0] != "_" and name.isupper()}
-    kinds |= {source_silence.STALE, source_silence.THIN, source_silence.SILENT}
-    kinds |= {suppressions.UNCONFIRMED}
-    kinds -= {incidents.CONFIGURATION, incidents.CLOCK, incidents.STORE, "@operator", "@"}
-    assert len(kinds) == 19
-    for kind in kinds:
+    for kind in IncidentKind:
         notice = incidents.describe_to_operator(app.runtime, incident("thing", kind), NOW)
         assert len(notice.lines) == 2 and "recovered" not in notice.lines[1], kind
+
+
+def test_choices_in_slack_have_a_remedy_of_their_own(app: App) -> None:
+    of_slack = incident(SLACK_ANSWERS, IncidentKind.FAILING)
+    assert "tokens of Slack" in incidents.remedy(app.runtime, of_slack, [])[0]
 
 
 def test_without_pages_there_is_no_address(house: House) -> None:

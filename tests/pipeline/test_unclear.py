@@ -11,6 +11,7 @@ import pytest
 
 from monitor.channels.base import Channel, ChannelOptions
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered, Templates
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver, deliver_group
 from monitor.pipeline.settle_deliveries import resolve
@@ -245,7 +246,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
     crowd.run()
     assert handed_off(smtp) == 3
     count, [(kind, error, tries)] = line(crowd)
-    assert (count, kind, tries) == (3, stored_incidents.DOWN, 1)
+    assert (count, kind, tries) == (3, IncidentKind.DOWN, 1)
     assert "the last 3 messages handed over had no clear answer" in error
     assert any(problem.startswith("smtp has been down") for problem in crowd.problems())
     crowd.clock.move(minutes=4)

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 import yaml
 
@@ -71,6 +71,10 @@ class Answers:
         ports = f":{job.smtp_port}|{re.escape(job.slack_url)}"
         self._masks = [
             (re.compile(rf"{re.escape(str(Path(job.folder).parent))}/\w+"), "FOLDER"),
+            (
+                re.compile(rf"{re.escape(quote(str(Path(job.folder).parent), safe=''))}%2F\w+"),
+                "FOLDER",
+            ),
             (re.compile(rf"{ports}|127\.0\.0\.1:\d{{4,5}}|(?<=port: )\d{{5}}"), "PORT"),
             (re.compile(rf'(?<="port": ){job.smtp_port}'), "0"),
             *((re.compile(pattern), mask) for pattern, mask in MASKS.items()),
@@ -78,7 +82,7 @@ class Answers:
 
     def add(self, key: str, text: str) -> None:
         for pattern, mask in self._masks:
-            text = pattern.sub(mask, text)
+            key, text = pattern.sub(mask, key), pattern.sub(mask, text)
         self._lines.write(json.dumps([key, text]) + "\n")
 
     def close(self) -> None:
@@ -91,6 +95,8 @@ MASKS = {
     r"=_[0-9a-f]{32}": "BOUNDARY",
     rf'(?<="at":"){DAYS[-1]}T[^"]+': "WHEN ASKED",
     r"paper-monitor-[a-z0-9_]{8}(?=/|\b)": "TEMPORARY",
+    r'(?<="at": ")\d{4}-\d\d-\d\dT[\d:]+(?=", "month")': "WHEN WRITTEN",
+    r"\(commit [0-9a-f]{12}\)": "(COMMIT)",
     r"(?m)^(process_\w+|paper_monitor_delivery_wait_seconds) .*": r"\1",
 }
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
+from monitor.model.incidents import IncidentKind
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
@@ -144,9 +145,9 @@ def test_the_time_that_an_outage_group_was_down_is_that_of_its_outages(
 ) -> None:
     """One from 1:00 to 2:00, and one that began at 22:00 and has not ended."""
     with store.writing() as tx:
-        incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + HOUR, "refused")
-        incidents.end_incident(tx, "smtp", incidents.DOWN, NOW + 2 * HOUR)
-        incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + 22 * HOUR, "refused")
+        incidents.open_incident(tx, "smtp", IncidentKind.DOWN, NOW + HOUR, "refused")
+        incidents.end_incident(tx, "smtp", IncidentKind.DOWN, NOW + 2 * HOUR)
+        incidents.open_incident(tx, "smtp", IncidentKind.DOWN, NOW + 22 * HOUR, "refused")
         incidents.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
-        incidents.open_incident(tx, "slack", incidents.DOWN, NOW, "another line")
+        incidents.open_incident(tx, "slack", IncidentKind.DOWN, NOW, "another line")
         assert incidents.time_down(tx, "smtp", since, until) == hours * HOUR

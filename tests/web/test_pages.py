@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from monitor.app import App
 from monitor.commands.heartbeat import RECENT, SERVICE
 from monitor.model import DeliveryState
+from monitor.model.incidents import IncidentKind
 from monitor.store.digests import deliveries, incidents
 from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
@@ -198,7 +199,7 @@ def test_times_are_shown_in_the_zone_that_the_viewer_chose_on_a_page(lived: Hous
     began = datetime(2026, 11, 21, 22, 30, tzinfo=UTC)
     with pages(lived) as (app, client):
         with app.runtime.database.writing() as tx:
-            incidents.open_incident(tx, "source page", incidents.FAILING, began, "503")
+            incidents.open_incident(tx, "source page", IncidentKind.FAILING, began, "503")
         assert "Asia/Tokyo" not in client.get("/").text
         chosen = client.post("/zone", data={"zone": "Asia/Tokyo", "next": "/status"}, headers=OWN)
         assert chosen.headers["location"] == "/status"
@@ -254,7 +255,9 @@ def test_W08_health_is_red_when_the_scheduler_has_died(lived: House):
         # Nothing else turns it red: a source that fails is no illness of the service.
         beat(app, datetime.now(UTC))
         with app.runtime.database.writing() as tx:
-            incidents.open_incident(tx, "source page", incidents.FAILING, datetime.now(UTC), "503")
+            incidents.open_incident(
+                tx, "source page", IncidentKind.FAILING, datetime.now(UTC), "503"
+            )
         lived.clock.at += RECENT
         assert client.get("/healthz").status_code == 200
         assert "Files of page cannot be read" in client.get("/").text

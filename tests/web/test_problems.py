@@ -14,6 +14,7 @@ from monitor.app import App
 from monitor.channels.email.channel import SMTP_SERVER
 from monitor.digest.wording import format_moment
 from monitor.model import Delivery, DeliveryState
+from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents
 from monitor.pipeline.flow import Step, Task, do
 from monitor.store.digests import deliveries
@@ -130,7 +131,7 @@ def test_a_delivery_is_tried_again_also_while_its_server_rests(troubled: House) 
                 tx,
                 app.runtime,
                 subject,
-                incidents.DOWN,
+                IncidentKind.DOWN,
                 troubled.clock.now(),
                 "421",
                 app.runtime.config_hash,

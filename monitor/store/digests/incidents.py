@@ -12,13 +12,10 @@ from datetime import datetime, timedelta
 import msgspec
 import sqlalchemy as sa
 
+from monitor.model.incidents import IncidentKind
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Instant, among, fetch, fetch_one, insert_new, insert_or_update
-
-FAILING = "failing"
-DOWN = "down"
-GAP = "gap"
 
 _incident = schema.incident.c
 _group = schema.line.c
@@ -69,7 +66,9 @@ def add_ended(
 
 def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -> None:
     """End the gaps found before a moment. The operator is not notified of their end."""
-    gaps = sa.update(schema.incident).where(*_open(subject, GAP), _incident.since < before)
+    gaps = sa.update(schema.incident).where(
+        *_open(subject, IncidentKind.GAP), _incident.since < before
+    )
     told_at = sa.func.coalesce(_incident.told_at, now)
     tx.execute(gaps.values(ended_at=now, end_told_at=now, told_at=told_at))
 
@@ -94,7 +93,7 @@ def open_incidents(tx: Transaction) -> list[Incident]:
 
 def open_incidents_and_gaps(tx: Transaction) -> list[Incident]:
     """Return the open incidents and the gaps of any time, oldest first."""
-    return _incidents(tx, sa.or_(_incident.ended_at.is_(None), _incident.kind == GAP))
+    return _incidents(tx, sa.or_(_incident.ended_at.is_(None), _incident.kind == IncidentKind.GAP))
 
 
 def of_subject(tx: Transaction, subject: str, since: datetime) -> list[Incident]:
@@ -137,7 +136,9 @@ def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None
 
 def end_rest(tx: Transaction, subject: str, now: datetime) -> None:
     """Let an outage group that is down be tried now."""
-    rests = sa.update(schema.incident).where(*_open(subject, DOWN), _incident.next_try_at > now)
+    rests = sa.update(schema.incident).where(
+        *_open(subject, IncidentKind.DOWN), _incident.next_try_at > now
+    )
     tx.execute(rests.values(next_try_at=now))
 
 
@@ -184,6 +185,6 @@ def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> 
     outages = [
         (min(outage.ended_at or until, until) - max(outage.since, since))
         for outage in of_subject(tx, group, since)
-        if outage.kind == DOWN and outage.since < until
+        if outage.kind == IncidentKind.DOWN and outage.since < until
     ]
     return sum(outages, timedelta())

@@ -17,6 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState, Suppression
+from monitor.model.incidents import IncidentKind
 from monitor.store.digests import incidents
 from monitor.store.digests.deliveries import WAITING, reaches_recipient
 from monitor.store.engine import schema
@@ -25,7 +26,7 @@ from monitor.store.engine.sql import among, fetch, insert_or_update
 
 ALL = ""
 # The incident of a store that was restored where the suppressions made since could not be read.
-LIST, UNCONFIRMED = "list of suppressions", "unconfirmed"
+LIST = "list of suppressions"
 
 _row = schema.suppression.c
 _delivery = schema.delivery.c
@@ -134,7 +135,11 @@ def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     """
     forbidden = sa.select(_row.address).where(_forbids(), _in_force(now)).exists()
     incident = schema.incident.c
-    is_open = (incident.subject == LIST, incident.kind == UNCONFIRMED, incident.ended_at.is_(None))
+    is_open = (
+        incident.subject == LIST,
+        incident.kind == IncidentKind.UNCONFIRMED,
+        incident.ended_at.is_(None),
+    )
     in_doubt = sa.select(incident.id).where(*is_open).exists()
     return sa.and_(_is_of_subscription(), sa.or_(forbidden, in_doubt))
 
@@ -169,9 +174,9 @@ def doubt(tx: Transaction, now: datetime) -> None:
         "`paper-monitor suppressions` with what you know and run `paper-monitor suppressions "
         "confirm`"
     )
-    incidents.open_incident(tx, LIST, UNCONFIRMED, now, error)
+    incidents.open_incident(tx, LIST, IncidentKind.UNCONFIRMED, now, error)
 
 
 def confirm(tx: Transaction, now: datetime) -> bool:
     """End the doubt; return whether there was one."""
-    return incidents.end_incident(tx, LIST, UNCONFIRMED, now) is not None
+    return incidents.end_incident(tx, LIST, IncidentKind.UNCONFIRMED, now) is not None

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Rejected, Run, RunOutcome, SourceDay, SourceReport, SourceWarning
+from monitor.model.incidents import IncidentKind
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -156,13 +157,13 @@ def report(
     totals = {row.source: row for row in tx.execute(by_source.group_by(_run.source))}
     wrong: dict[str, list[incidents.Incident]] = defaultdict(list)
     for incident in incidents.open_incidents_and_gaps(tx):
-        if incident.kind != incidents.GAP or after < incident.since <= until:
+        if incident.kind != IncidentKind.GAP or after < incident.since <= until:
             wrong[incident.subject].append(incident)
     return tuple(_report(name, totals.get(name), wrong[f"source {name}"]) for name in sources)
 
 
 def _report(source: str, total: Any, wrong: Sequence[incidents.Incident]) -> SourceReport:
-    failing = next((incident for incident in wrong if incident.kind == incidents.FAILING), None)
+    failing = next((incident for incident in wrong if incident.kind == IncidentKind.FAILING), None)
     others = (incident for incident in wrong if incident is not failing)
     return SourceReport(
         source=source,

@@ -1,0 +1,171 @@
+"""The words about incidents: for the operator, on pages and in `status`, and in digests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from monitor.model.incidents import IncidentKind
+
+# The subject of the incident of choices in Slack, which has words of its own.
+SLACK_ANSWERS = "answers in Slack"
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentWords:
+    # The heading on pages and in the operator's mail; when it is over, "" if that is not reported.
+    began: str
+    ended: str = ""
+    # Its meaning for readers, in the operator's mail.
+    meaning: str = ""
+    # The remedy, unless the error names it.
+    remedy: str = ""
+    # In `status`: "source page has been failing since ...".
+    lasting: str = ""
+    # In the digests of readers: the source, and a day.
+    in_digest: str = "{} has been out of order since {}."
+
+
+_FEWER = "Readers have the papers of the other sources; their digests mention it."
+_LATE = "Readers get their papers late; none is lost."
+
+_WORDS: Mapping[str, IncidentWords] = {
+    IncidentKind.FAILING: IncidentWords(
+        "{} cannot be read",
+        "{} can be read again",
+        "Its papers will arrive late.",
+        "It is read again at its usual times. If it has moved, correct its address in the "
+        "configuration.",
+    ),
+    IncidentKind.HELD: IncidentWords(
+        "{} repeats old papers",
+        "{} is read again",
+        "Its papers wait until this is settled.",
+        in_digest="{} has repeated old papers since {}; its new ones will follow.",
+    ),
+    IncidentKind.GAP: IncidentWords(
+        "papers of {} may be missing",
+        meaning="What it listed then may be in no digest.",
+        remedy="Nothing brings back what it no longer lists. A shorter `every` prevents the next "
+        "gap.",
+        lasting="has had a gap",
+        in_digest="Some papers of {} from before {} may be missing.",
+    ),
+    IncidentKind.UNANSWERED: IncidentWords(
+        "{} does not answer about references",
+        "{} answers again",
+        "Changes of these references may be missed.",
+        "Look whether a proxy or another `url` answers in its place, and whether the identifiers "
+        "in the library are right.",
+        "has not answered about references",
+        "{} has not answered about references since {}; changes of them may be missing.",
+    ),
+    IncidentKind.STALE: IncidentWords(
+        "{} has offered nothing new",
+        "{} has something new again",
+        _FEWER,
+        "Look at its own site: if there are papers, its address or format may have changed.",
+        in_digest="{} has offered nothing new since {}.",
+    ),
+    IncidentKind.THIN: IncidentWords(
+        "{} has brought fewer papers than usual",
+        "{} is as usual again",
+        _FEWER,
+        "Look at its own site: if there are more papers, its format may have changed.",
+        in_digest="{} has brought fewer papers than usual since {}.",
+    ),
+    IncidentKind.SILENT: IncidentWords(
+        "{} has brought no papers",
+        "{} has papers again",
+        _FEWER,
+        "Look at its own site: if there are papers, its address or format may have changed.",
+        in_digest="{} has brought no papers since {}, longer than usual.",
+    ),
+    IncidentKind.NOT_COMPOSED: IncidentWords(
+        "there is no digest for {}",
+        "{} has digests again",
+        _LATE,
+        "It is tried again automatically; the log has more about the error.",
+        "has not been composed",
+    ),
+    IncidentKind.DOWN: IncidentWords(
+        "nothing can be sent by {}",
+        "digests are sent by {} again",
+        "Digests wait.",
+        "`paper-monitor doctor` finds what is wrong: the address, the password or the server.",
+    ),
+    IncidentKind.NOT_RENDERED: IncidentWords(
+        "{} cannot render a digest",
+        "{} renders digests again",
+        "That digest waits until it is sent with `paper-monitor deliveries retry`.",
+        "The digest waits. When the cause is removed, try again.",
+        "has been unable to render a digest",
+    ),
+    IncidentKind.REPLACED: IncidentWords(
+        "your template for {} cannot be used",
+        "your template for {} is in use again",
+        "Digests look as they do without it.",
+        "Correct the template; `paper-monitor check` names the line.",
+        "could not be used",
+    ),
+    IncidentKind.REFUSED: IncidentWords(
+        "{} is refused",
+        "{} is accepted again",
+        "This recipient lacks a digest.",
+        "Correct the address in the configuration, or try again if it exists.",
+    ),
+    IncidentKind.UNCLEAR: IncidentWords(
+        "{}: a digest may not have arrived",
+        "{}: it is settled whether a digest arrived",
+        "The recipient may lack it until this is settled.",
+    ),
+    IncidentKind.FAULTY: IncidentWords(
+        "the configuration has a fault",
+        "the configuration has no fault any more",
+        "Digests are sent as configured before.",
+        "Correct the configuration; `paper-monitor check` names each fault and its line.",
+    ),
+    IncidentKind.JUMPED: IncidentWords(
+        "the clock has jumped",
+        "the clock is right again",
+        _LATE,
+        "Set the clock of the machine, or restart the service if it shows the correct time.",
+        "has jumped",
+    ),
+    IncidentKind.UNAVAILABLE: IncidentWords(
+        "the store was unavailable",
+        meaning="Digests may have been late.",
+        lasting="was unavailable",
+    ),
+    IncidentKind.SHARED: IncidentWords(
+        "two configurations use one store",
+        "one configuration uses the store",
+        "Readers may get digests of both.",
+        "Stop one of the two, or give it a store of its own.",
+        "has been used by two configurations",
+    ),
+    IncidentKind.UNCONFIRMED: IncidentWords(
+        "no digest is sent until you confirm who gets none",
+        "it is confirmed who gets no digests",
+        _LATE,
+    ),
+}
+_OF_SUBJECTS: Mapping[str, IncidentWords] = {
+    SLACK_ANSWERS: IncidentWords(
+        "choices in Slack are not received",
+        "choices in Slack are received again",
+        "Whoever rates a paper there sees an error.",
+        "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
+    ),
+}
+
+
+def words_for(kind: str, subject: str = "") -> IncidentWords:
+    """Return the words about an incident; of a kind that a newer version recorded, general ones."""
+    own = _OF_SUBJECTS.get(subject) or _WORDS.get(kind)
+    return own or IncidentWords(f"{{}} is {kind}", "{} has recovered")
+
+
+def describe(kind: str, shown: str) -> str:
+    """Return what happened to what is `shown`: `hf cannot be read`."""
+    return words_for(kind).began.format(shown)
