@@ -11,7 +11,7 @@ from rich.text import Text
 
 from monitor.cli.opening import open_configured
 from monitor.cli.options import Call, argument, finish, flag, full_command, option, word
-from monitor.cli.terminal import console, file_link, print_error, reading, show_table
+from monitor.cli.terminal import console, print_error, reading, show_table
 from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
 from monitor.commands.json_output import Answer, pick
@@ -74,14 +74,15 @@ def digest(
     if order and not dry_run:
         raise UsageError("--order needs --dry-run", "`order:` of a subscription sets its order")
     failed: Failures = {}
+    show: Callable[[Sequence[DigestReport]], None] = _show_sent
     with open_configured(call, create=not dry_run) as app:
         if dry_run:
-            from monitor.cli.previews import dry_run as rehearse  # imports every channel
+            from monitor.cli import rehearsals  # imports every channel
 
-            sent = rehearse(app.runtime, names or (), early, failed, order)
+            sent = rehearsals.dry_run(app.runtime, names or (), early, failed, order)
+            show = rehearsals.show_rehearsals
         else:
             sent = app.once.digest(names or (), early, failed=failed)
-        show = show_rehearsals if dry_run else _show_sent
         shown = call, app.runtime, names or (), show, sent, failed
         call.answer(_digests_json(sent, failed), _show_digests, *shown)
     finish(not failed and (dry_run or all_sent(sent)))
@@ -195,15 +196,3 @@ def _show_sent(sent: Sequence[DigestReport]) -> None:
         for delivery in report.deliveries:
             by = f"{report.subscription} by {delivery.channel} to {delivery.recipient}"
             print_error(by, delivery.error)
-
-
-def show_rehearsals(written: Sequence[DigestReport]) -> None:
-    """Show digests that were written as pages: each has one delivery, to a page."""
-    rows = [(d.subscription, d.period, d.news, file_link(page_of(d))) for d in written]
-    show_table(("Subscription", "Period", "News", "Page"), rows)
-    console.print("[dim]Nothing was sent.[/]")
-
-
-def page_of(written: DigestReport) -> str:
-    [delivery] = written.deliveries
-    return delivery.recipient

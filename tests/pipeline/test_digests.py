@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.cli.previews import dry_run
+from monitor.cli.rehearsals import dry_run
 from monitor.clocks import clock_ahead
 from monitor.commands.explain import explain
 from monitor.model import ChangeKind, Digest, DigestPaper, Revision

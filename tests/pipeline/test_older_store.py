@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from monitor.cli.previews import write_digests
+from monitor.cli.rehearsals import write_digests
 from monitor.model import DeliveryState
 from monitor.pipeline.freeze import render_again
 from monitor.store import retention
