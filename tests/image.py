@@ -18,6 +18,9 @@ ROOT = Path(__file__).parents[1]
 BASE = "docker.io/library/python:3.11-slim-bookworm"
 PACKAGES = "ca-certificates,python3,python3-pip,python3-venv,python-is-python3"
 TOOLS = ("buildah", "debootstrap")
+# Feeds that somebody moves in with, each of a host of its own, and the processes that a container
+# allowed until 0.2.0, of which threads are some.
+FEEDS, PROCESSES = 150, 128
 # As the service's user: a demo, its pages, what the health check asks, and an end by SIGTERM.
 SCRIPT = """
 set -ex
@@ -37,6 +40,53 @@ python -c "$page"
 paper-monitor doctor --alive
 kill $serve
 wait $serve
+"""
+MOVING_IN = f"""
+set -ex
+mkdir /data/moved && cd /data/moved
+cat > feeds.py << 'EOF'
+import http.server, sys
+FEED = '<rss version="2.0"><channel><title>F</title><item><title>Sand Moves by %s</title>'
+FEED += '<guid>%s</guid></item></channel></rss>'
+LINE = '<outline type="rss" text="Feed %d" xmlUrl="http://127.0.1.%d:9001/feed.xml"/>'
+class Feeds(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        host = self.headers["Host"]
+        body = (FEED % (host, host)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *parts):
+        pass
+lines = "".join(LINE % (number, number) for number in range(1, {FEEDS} + 1))
+open("feeds.opml", "w").write('<opml version="2.0"><body>' + lines + "</body></opml>")
+server = http.server.ThreadingHTTPServer(("0.0.0.0", 9001), Feeds)
+print("ready", flush=True)
+server.serve_forever()
+EOF
+python feeds.py > ready & feeds=$!
+until grep ready ready; do sleep 1; done
+paper-monitor init --opml feeds.opml .
+sed -i 's/feed.xml.}}/&, allow_private: true}}/; s/}}, allow_private/, allow_private/' monitor.yaml
+export PAPER_MONITOR_CONFIG=/data/moved/monitor.yaml
+paper-monitor check
+limited="import os, resource; resource.setrlimit(resource.RLIMIT_NPROC, ({PROCESSES},) * 2); "
+limited="$limited os.execvp('paper-monitor', ['paper-monitor', 'serve'])"
+python -c "$limited" 2> log & serve=$!
+read_all="import json, sys; s = json.load(sys.stdin)['sources']; "
+read_all="$read_all sys.exit(sum(x['last_read'] is not None for x in s) < {FEEDS})"
+for second in $(seq 120); do
+    paper-monitor status --json > status.json || true
+    python -c "$read_all" < status.json && break
+    sleep 1
+done
+python -c "$read_all" < status.json
+kill -0 $serve
+! grep -i "can't start new thread" log
+kill $serve
+wait $serve
+kill $feeds
 """
 
 
@@ -87,6 +137,7 @@ def build(folder: Path) -> None:
     run(*build, "--build-arg", f"COMMIT={commit}", "--tag", "paper-monitor", source)
     container = run("buildah", "from", "--pull-never", "localhost/paper-monitor")
     run("buildah", "run", container, "--", "sh", "-c", SCRIPT)
+    run("buildah", "run", container, "--", "sh", "-c", MOVING_IN)
 
 
 def main() -> int:
