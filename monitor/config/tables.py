@@ -69,8 +69,8 @@ def tables() -> Mapping[str, str]:
     top += [setting for setting in declared(Settings) if setting.name in SECTIONS]
     kind, *others = declared(SourceSettings)
     made = {
-        "the file": _table_of("setting", top),
-        "sources": _table_of("setting", [kind, *declared(SourceOptions), *others]),
+        "the file": table_of("setting", top),
+        "sources": table_of("setting", [kind, *declared(SourceOptions), *others]),
         "kinds of sources": _table(_BY_KIND, _by_kind(KINDS["sources"], SourceOptions)),
         "channels": _table(
             _BY_KIND,
@@ -89,14 +89,15 @@ def tables() -> Mapping[str, str]:
 def _tables_in(name: str, model: type[BaseModel]) -> dict[str, str]:
     """Return the table of a section, and those of the sections in it."""
     settings = list(declared(model))
-    made = {name: _table_of("setting" if name in NAMED else f"setting of `{name}`", settings)}
+    made = {name: table_of("setting" if name in NAMED else f"setting of `{name}`", settings)}
     for setting in settings:
         if setting.section:
             made |= _tables_in(f"{name}.{setting.name}", setting.section)
     return made
 
 
-def _table_of(heading: str, settings: Iterable[Declared]) -> str:
+def table_of(heading: str, settings: Iterable[Declared]) -> str:
+    """Return a table of settings; `heading` is that of their names."""
     rows = ((_name(setting), *_shown(setting)) for setting in settings)
     return _table((heading, "default", "meaning"), rows)
 

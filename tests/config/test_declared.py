@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ from pydantic import Field
 from monitor import config
 from monitor.config.declared import declared
 from monitor.config.schema import schema
-from monitor.config.tables import mark, tables, with_tables, write
+from monitor.config.tables import mark, table_of, tables, with_tables, write
 from monitor.errors import UsageError
 from monitor.resources import resource
 from monitor.setting_types import Duration, Required, Section, Unset
@@ -85,22 +86,38 @@ def test_the_schema_needs_no_docs_and_no_source_code(tmp_path: Path) -> None:
     assert json.loads(printed) == schema(plugins=True)
 
 
-class Inner(Section):
-    level: int = 1
+class Post(Section):
+    """Settings of all forms."""
+
+    name: str
+    wait: Duration = Field(timedelta(hours=36), description="how long to wait")
+    rest: Duration = Field("90m", validate_default=True, description="`5m` | `1h`")
+    sender: str = Field(alias="from", description="`ada` or [another](mail.md)")
+    title: Annotated[str, Unset("its name")] = Field("", description="the title")
+    host: Annotated[str, Required("without `from`")] = Field("", description="the host")
+    ways: tuple[str, ...] = ("a", "b")
+    once: frozenset[str] = frozenset({"c"})
+    share: float = 2
+    loud: bool = False
+    limits: Mapping[str, int] = Field(default_factory=dict)
 
 
-class Outer(Section):
-    wait: Duration = Field("90m", validate_default=True, description="how long to wait | to rest")
-    sender: str = Field(alias="from", description="`from` or [another](mail.md#senders)")
-    title: Annotated[str, Unset("its name")] = Field("", description="[what](a.md) to call it")
-    host: Annotated[str, Required("without `from`")] = Field("", description="the `host`")
-    inner: Inner | None = None
-
-
-def test_a_setting_without_words_has_its_name() -> None:
-    [setting] = declared(Inner)
-    assert (setting.name, setting.words, setting.default) == ("level", "level", 1)
-    assert [each.words for each in declared(Outer)][-1] == "inner"
+def test_a_table_shows_each_setting_with_its_default_as_the_file_has_it() -> None:
+    """Without words, a setting has its name."""
+    assert table_of("setting", declared(Post)).splitlines() == [
+        "| setting | default | meaning |",
+        "| --- | --- | --- |",
+        "| `wait` | `36h` | how long to wait |",
+        r"| `rest` | `90m` | `5m` \| `1h` |",
+        "| `from` | required | `ada` or [another](mail.md) |",
+        "| `title` | its name | the title |",
+        "| `host` | required without `from` | the host |",
+        "| `ways` | `[a, b]` | ways |",
+        "| `once` | `c` | once |",
+        "| `share` | `2` | share |",
+        "| `loud` | `false` | loud |",
+        "| `limits` | | limits |",
+    ]
 
 
 def test_the_schema_takes_its_own_defaults() -> None:
