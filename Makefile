@@ -17,7 +17,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records month night limits same same-answers samples seeds picture clean lock sbom audit image walk pythons
+.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same same-answers samples seeds picture clean lock sbom audit image walk pythons
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -55,6 +55,9 @@ check: $(VENV)/.developing        ## style, types, imports and the documentation
 format: $(VENV)/.developing       ## fix what can be fixed of style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+settings: $(VENV)/.developing     ## docs/: the tables of settings, and the schema for editors
+	$(BIN)/python -m monitor.config --docs docs
 
 bench: $(VENV)/.developing        ## each stage timed beside alternatives
 	$(BIN)/python benchmarks/start.py

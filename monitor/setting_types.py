@@ -33,9 +33,26 @@ from monitor.errors import nearest
 
 
 class Section(BaseModel):
-    """Settings with fixed names: frozen, and a name that is not a setting is refused."""
+    """Settings with fixed names: frozen, and a name that is not a setting is refused.
+
+    The `description` of each is Markdown: the tables of the docs and the schema show it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """A text on what applies where a setting is not set, if its default does not say it."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """When a setting is required that has a default in the model: `for ...` or `without ...`."""
+
+    when: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from monitor import errors, plugins
-from monitor.config.__main__ import schema
+from monitor.config.schema import schema
 from monitor.model import ChangeKind, DeliveryState, FirstRun, RunOutcome
 
 ROOT = Path(__file__).parent.parent

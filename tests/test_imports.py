@@ -112,7 +112,12 @@ HOMES: dict[str, tuple[str, ...]] = {
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
     "psycopg": (),
     "pydantic": ("channels/*", "config/*", "setting_types.py", "sources/*", "testing/*"),
-    "pydantic_core": ("config/messages.py", "setting_types.py"),
+    "pydantic_core": (
+        "config/declared.py",
+        "config/messages.py",
+        "config/schema.py",
+        "setting_types.py",
+    ),
     "pytest": ("testing/*",),
     "random": ("testing/sources.py",),
     "rapidfuzz": ("identity/*",),

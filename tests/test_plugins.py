@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,3 +175,34 @@ def test_the_command_line_refuses_an_incomplete_channel_by_name(
         assert "the channel kind “pigeon” has no send; it is diaries:Pigeon" in errors
         assert "Traceback" not in answer + errors
         assert status == expected and shown in answer
+
+
+def test_the_schema_for_editors_has_the_settings_of_brought_kinds(
+    install: Install, tmp_path: Path
+) -> None:
+    """Also those that are declared without words: these are described by their names."""
+    install(
+        "[monitor.sources]\ndiary = diaries:Diary\n[monitor.channels]\npigeon = diaries:Pigeon\n"
+    )
+    installed = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path))}
+    status, answer, errors = ran("-m", "monitor.config", place=tmp_path, env=installed)
+    assert status == 0, errors
+    sections = json.loads(answer)["properties"]
+
+    def settings(section: str, kind: str) -> Any:
+        kinds = sections[section]["additionalProperties"]["anyOf"]
+        [found] = [each for each in kinds if each["properties"]["kind"].get("const") == kind]
+        return found["properties"]
+
+    pages = settings("sources", "diary")["pages"]
+    assert pages == {"type": "integer", "default": 1, "description": "Pages"}
+    assert settings("channels", "pigeon")["path"] == {"type": "string", "description": "Path"}
+
+
+def test_the_schema_names_a_brought_kind_that_cannot_be_loaded(
+    install: Install, tmp_path: Path
+) -> None:
+    install("[monitor.sources]\ngone = diaries:Gone\n")
+    installed = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path))}
+    status, _, errors = ran("-m", "monitor.config", place=tmp_path, env=installed)
+    assert status == 1 and errors.startswith("the source kind “gone” cannot be loaded")

@@ -16,7 +16,10 @@ from datetime import UTC, datetime
 from itertools import count, groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
+from typing import Annotated
 from zoneinfo import ZoneInfo
+
+from pydantic import Field
 
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, down
 from monitor.channels.page_index import (
@@ -40,17 +43,23 @@ from monitor.model import (
     Templates,
 )
 from monitor.private_files import FILE, create_file, make_folder
-from monitor.setting_types import FilePath, Mode
+from monitor.setting_types import FilePath, Mode, Unset
 from monitor.text import clean
 
 _NAME_LIMIT = 80
 
 
 class FileOptions(ChannelOptions):
-    """A channel of kind `file`: a folder of pages; `mode` says who may read those that are new."""
+    """A channel of kind `file`: a folder of pages."""
 
-    path: FilePath
-    mode: Mode | None = None
+    path: FilePath = Field(
+        description="a folder for digest pages and their index; created if missing"
+    )
+    mode: Annotated[Mode | None, Unset('as the index, else `"0600"`')] = Field(
+        None,
+        description="[permissions](channels.md#file) of new pages: "
+        '`"0600"` owner, `"0640"` group, `"0644"` everyone',
+    )
 
 
 class Pages(Channel):

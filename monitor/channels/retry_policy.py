@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Annotated
 
+from pydantic import Field
+
 from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.setting_types import SOME, Duration, Section, Span, Spans
 
@@ -32,17 +34,23 @@ _MOST_ASKED = timedelta(hours=6)
 
 
 class RetrySettings(Section):
-    """When a delivery is tried again that was not taken, and how long a channel that is down rests.
+    """When a delivery is tried again, and how long a channel that is down rests."""
 
-    Each wait is a range; the last one repeats.
-    """
-
-    waits: Annotated[Spans, SOME] = tuple(
-        pairwise(timedelta(minutes=minutes) for minutes in (5, 15, 30, 60, 120, 180))
+    waits: Annotated[Spans, SOME] = Field(
+        tuple(pairwise(timedelta(minutes=minutes) for minutes in (5, 15, 30, 60, 120, 180))),
+        description="the wait before each retry, random within the range; the last one repeats",
     )
-    give_up: Duration = timedelta(hours=48)
-    # The first rest and the longest. The first is so long that a wrong password locks no account.
-    rest: Span = (timedelta(minutes=5), timedelta(hours=1))
+    give_up: Duration = Field(
+        timedelta(hours=48),
+        description="how long to retry, for an uncertain mail "
+        "[from its first hand-off](delivery.md#the-one-further-hand-off)",
+    )
+    # The first is so long that a wrong password locks no account.
+    rest: Span = Field(
+        (timedelta(minutes=5), timedelta(hours=1)),
+        description="how long a channel that is down is left alone, first and at most; doubled "
+        "each time",
+    )
 
     @property
     def attempts(self) -> int:

@@ -6,7 +6,8 @@ settings            what may be set (web_settings: the pages)
 validate            Written to Settings, with all faults (messages: how a fault is worded)
 warnings            valid, but probably not intended
 redact              the configuration, with secrets masked
-__main__            the settings for editors, as JSON Schema
+declared            each setting with its words and default  -> schema (editors), tables (docs)
+__main__            writes these two
 """
 
 from __future__ import annotations

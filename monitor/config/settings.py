@@ -51,7 +51,9 @@ from monitor.setting_types import (
     Line,
     OneOrMore,
     Recipients,
+    Required,
     Section,
+    Unset,
     Variables,
     context_of,
     one_or_more,
@@ -115,45 +117,91 @@ def _with_words(text: str) -> str:
 
 
 Zone = Annotated[str, AfterValidator(valid_zone)]
-# The name of a topic, source or subscription in digests; by default its name in the file.
-Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
+# The name of a topic, source or subscription in digests.
+Title = Annotated[str, AfterValidator(single_line), Field(max_length=100), Unset("its name")]
 
 
 class General(Section):
     """The settings that stand at the top of the file by themselves."""
 
     store: Annotated[Line, AfterValidator(_store)] = Field(
-        DEFAULT_STORE, repr=False, validate_default=True
+        DEFAULT_STORE,
+        repr=False,
+        validate_default=True,
+        description="the database for papers, digests and deliveries",
     )
-    timezone: Zone = "UTC"
-    contact: Annotated[str, AfterValidator(single_line)] = ""
+    timezone: Annotated[Zone, Unset("`TZ`, else `UTC`")] = Field(
+        "UTC", description="the zone of schedules, an IANA name such as `Europe/Berlin`"
+    )
+    contact: Annotated[str, AfterValidator(single_line)] = Field(
+        "", description="an address or URL sent to servers (in the User-Agent)"
+    )
+    search: Literal["google-scholar", "arxiv"] = Field(
+        "google-scholar",
+        description="where titles of papers without a link lead: a search on `google-scholar` or "
+        "`arxiv` (`huggingface-page`: on Hugging Face)",
+    )
+    public_url: PublicUrl | None = Field(
+        None,
+        description="what links in mails and feeds begin with: `https://papers.example.org`; see "
+        "[Pages](pages.md#links-in-mails). Unset, mails have no links to pages",
+    )
+    secret_key: Annotated[Keys, Unset("made once, kept in the store")] = Field(
+        (),
+        repr=False,
+        description="a secret, signs the links in mails and feeds; of a list, the first signs, "
+        "all verify. At least 16 characters each",
+    )
+    templates: ExistingFolder | None = Field(
+        None, description="an existing folder with [your templates](templates.md)"
+    )
     synonyms: dict[
         Annotated[Line, AfterValidator(_with_words)],
         Annotated[OneOrMore[Annotated[Line, AfterValidator(_with_words)]], SOME],
-    ] = Field(default_factory=dict)
-    templates: ExistingFolder | None = None
-    search: Literal["google-scholar", "arxiv"] = "google-scholar"
-    public_url: PublicUrl | None = None
-    secret_key: Keys = Field((), repr=False)
+    ] = Field(
+        default_factory=dict,
+        description="[words with the same meaning](topics.md#synonyms) in all topics: "
+        "`{LLM: large language model}`",
+    )
+
+
+class Included(Section):
+    """The setting that brings more files, which are read before all others are checked."""
+
+    include: OneOrMore[str] = Field(
+        (), description="[more files](#several-files): a path, a glob or a list"
+    )
 
 
 class SourceSettings(Section):
     """One source: where papers come from. `options` are those of its kind."""
 
     name: str
-    kind: Line
-    every: Duration
-    role: Role = Role.NEWS
-    first_run: FirstRun | None = None
-    title: Title = ""
+    kind: Line = Field(
+        description="a built-in kind such as `feed` or `arxiv`, or one from a plug-in"
+    )
     options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)
+    every: Annotated[Duration, Unset("`1m` for `path`, `7d` with `about`, else `1h`")] = Field(
+        description="how often to read"
+    )
+    title: Title = Field("", description="what digests call it")
+    role: Role = Field(
+        Role.NEWS,
+        description="`library`: papers that you have; `reference`: a list that fills in links; "
+        "neither makes a paper known or news",
+    )
+    first_run: Annotated[FirstRun | None, Unset("[by kind](sources.md)")] = Field(
+        None,
+        description="what to announce from the first reading: everything (`deliver`), nothing "
+        "(`baseline`), or 7 days and the newest 20 undated entries (`recent`)",
+    )
 
 
 class ChannelSettings(Section):
     """One channel. `options` are those of its kind; `name` is what subscriptions call it."""
 
     name: str
-    kind: Line
+    kind: Line = Field(description="`email`, `slack`, `file`, or one of a plug-in")
     options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
 
 
@@ -193,25 +241,56 @@ Items = OneOrMore[Annotated[str, _parsed(item_query)]]
 
 
 class TopicSettings(Section):
-    """One watch-topic; see docs/topics.md for the language of its query, and for its lists.
-
-    Of the papers that a digest shows in full, a topic has a share by its `weight`, at most `max`.
-    """
+    """One watch-topic."""
 
     name: str
-    query: Annotated[str, _parsed(str)] = ""
-    any: Items = ()
-    all: Items = ()
-    none: Items = ()
-    authors: OneOrMore[Annotated[str, _parsed(partial(field_query, "author"))]] = ()
-    categories: OneOrMore[Annotated[str, _parsed(partial(field_query, "category"))]] = ()
-    threshold: float = Field(0, ge=0, allow_inf_nan=False)
-    sources: OneOrMore[Annotated[str, _existing("source")]] = ()
-    news: Annotated[News, SOME] = frozenset({ChangeKind.NEW})
-    since: Duration = timedelta(days=7)
-    title: Title = ""
-    max: int | None = Field(None, ge=1, le=400)
-    weight: float = Field(1, gt=0, le=100, allow_inf_nan=False)
+    query: Annotated[str, _parsed(str), Required("without lists")] = Field(
+        "", description="what to look for, in the [topic language](topics.md)"
+    )
+    any: Items = Field(
+        (), description="instead of `query`: one of these [words and phrases](topics.md#lists)"
+    )
+    all: Items = Field(
+        (), description="instead of `query`: all of these [words and phrases](topics.md#lists)"
+    )
+    none: Items = Field(
+        (), description="with other lists: none of these [words and phrases](topics.md#lists)"
+    )
+    authors: Annotated[
+        OneOrMore[Annotated[str, _parsed(partial(field_query, "author"))]], Unset("all")
+    ] = Field((), description="instead of `query`: one of these authors")
+    categories: Annotated[
+        OneOrMore[Annotated[str, _parsed(partial(field_query, "category"))]], Unset("all")
+    ] = Field((), description="instead of `query`: one of these categories")
+    threshold: float = Field(
+        0,
+        ge=0,
+        allow_inf_nan=False,
+        description="minimum total [weight](topics.md#weights-and-thresholds) of the matched terms",
+    )
+    sources: Annotated[OneOrMore[Annotated[str, _existing("source")]], Unset("all")] = Field(
+        (), description="only papers from one of these sources"
+    )
+    news: Annotated[News, SOME] = Field(
+        frozenset({ChangeKind.NEW}),
+        description="which [kinds of news](topics.md#kinds-of-news) to announce, one or a list: "
+        "`new`, `revised`, `withdrawn`, `older`",
+    )
+    since: Duration = Field(
+        timedelta(days=7), description="how far back a new or changed topic searches stored papers"
+    )
+    title: Title = Field("", description="what digests call it")
+    weight: float = Field(
+        1,
+        gt=0,
+        le=100,
+        allow_inf_nan=False,
+        description="its share of the papers in full: 2 gets twice the places of 1; unused places "
+        "go to other topics",
+    )
+    max: int | None = Field(
+        None, ge=1, le=400, description="most papers to show in full (1 to 400)"
+    )
 
     @property
     def written(self) -> str:
@@ -244,8 +323,12 @@ class TopicSettings(Section):
 class DestinationSettings(Section):
     """Destinations: e-mail addresses, channels, or both."""
 
-    email: Recipients = ()
-    channels: OneOrMore[Annotated[str, _existing("channel")]] = ()
+    email: Annotated[Recipients, Required("without `channels`")] = Field(
+        (), description="one address or a list; each gets a separate mail"
+    )
+    channels: Annotated[
+        OneOrMore[Annotated[str, _existing("channel")]], Required("without `email`")
+    ] = Field((), description="the name of a channel, or a list")
 
     @model_validator(mode="after")
     def _check_destination(self) -> DestinationSettings:
@@ -266,28 +349,72 @@ def _schedule(text: str) -> str:
 class SubscriptionSettings(DestinationSettings):
     """Who receives which topics, how and when.
 
-    `max` papers are shown in full, and `titles` more in a line each; messages show `at_most` of
-    both, and the archive has the rest. Without `max`, each matched topic has a paper in full, also
-    where these are more than 12. `order` is that of a topic's papers: as answers teach it, by the
-    words found, the newest first, or by votes and lists. Papers in one of its `libraries` are
-    marked or left out; `examples` says whether these teach the order, too.
+    Without `max`, each matched topic has a paper in full, also where these are more than 12.
     """
 
     name: str
-    topics: Annotated[OneOrMore[Annotated[str, _existing("topic")]], SOME] = ()
-    schedule: Annotated[Line, AfterValidator(_schedule)] = "daily 08:00"
-    timezone: Zone = "UTC"
-    max: int = Field(12, ge=1, le=400)
-    titles: int = Field(40, ge=0, le=400)
-    at_most: int | None = Field(None, ge=1, le=400)
-    title: Title = ""
-    quiet: Literal["skip", "send"] = "skip"
-    pause_until: date | None = None
-    order: Literal["learned", "words", "newest", "trending"] = "learned"
-    libraries: Libraries = ()
-    owned: Literal["skip", "mark"] = "mark"
-    examples: bool = False
-    guard: Libraries = ()
+    topics: Annotated[
+        OneOrMore[Annotated[str, _existing("topic")]], SOME, Required("without `guard`")
+    ] = Field((), description='names, or `["*"]` for all present and future topics')
+    schedule: Annotated[Line, AfterValidator(_schedule)] = Field(
+        "daily 08:00", description="when digests are due"
+    )
+    timezone: Annotated[Zone, Unset("that of the file")] = Field(
+        "UTC", description="the zone of the schedule"
+    )
+    title: Title = Field("", description="what mails and pages call it")
+    max: int = Field(
+        12,
+        ge=1,
+        le=400,
+        description="papers shown in full (1 to 400), "
+        "[shared among the topics](channels.md#how-much-a-message-shows); the others by title",
+    )
+    titles: int = Field(
+        40,
+        ge=0,
+        le=400,
+        description="how many papers to list by title in the mail or page itself (0 to 400); the "
+        "rest is attached, or on further pages",
+    )
+    at_most: int | None = Field(
+        None,
+        ge=1,
+        le=400,
+        description="the most papers that a mail or a digest in Slack shows (1 to 400); the "
+        "archive has the others",
+    )
+    quiet: Literal["skip", "send"] = Field(
+        "skip", description="without new papers: `skip` the digest, or `send` an empty one"
+    )
+    order: Literal["learned", "words", "newest", "trending"] = Field(
+        "learned",
+        description="within each topic: `learned` from [answers](ranking.md), by the `words` "
+        "found, `newest` first, or `trending`: "
+        "[votes, then lists, then rank](sources.md#lists-votes-and-ranks)",
+    )
+    libraries: Libraries = Field(
+        (),
+        description="sources with `role: library`: "
+        "[papers that the readers have](sources.md#libraries)",
+    )
+    owned: Literal["skip", "mark"] = Field(
+        "mark", description="papers of these libraries: `mark` them, or `skip` them"
+    )
+    examples: bool = Field(
+        False,
+        description="let the papers of these libraries teach the [order](ranking.md#examples), as "
+        "if they were rated wanted",
+    )
+    guard: Libraries = Field(
+        (),
+        description="libraries whose papers are watched: "
+        "[their changes](sources.md#your-references) head the digest",
+    )
+    pause_until: date | None = Field(
+        None,
+        description="no digest before this date; the next contains everything that waited",
+    )
 
     @model_validator(mode="after")
     def _check_topics(self) -> SubscriptionSettings:
@@ -299,12 +426,30 @@ class SubscriptionSettings(DestinationSettings):
 class RetentionSettings(Section):
     """How long what is known is kept; papers and pages for ever unless a limit is set."""
 
-    papers: Duration | None = None
-    count: int | None = Field(None, ge=1)
-    pages: Duration | None = None
-    matches: Duration = timedelta(days=180)
-    bodies: Duration = timedelta(days=90)
-    runs: Duration = timedelta(days=365)
+    papers: Annotated[Duration | None, Unset("never")] = Field(
+        None,
+        description="delete papers first seen longer ago, and undecided records read longer ago",
+    )
+    count: Annotated[int | None, Unset("no limit")] = Field(
+        None, ge=1, description="delete the oldest papers beyond this number"
+    )
+    matches: Duration = Field(
+        timedelta(days=180),
+        description="delete older records of which topics a paper matched, for `explain`",
+    )
+    bodies: Duration = Field(
+        timedelta(days=90),
+        description="delete older messages and texts of digests; `preview` then shows the papers "
+        "as they are now",
+    )
+    runs: Duration = Field(
+        timedelta(days=365), description="delete older runs, except the last of each source"
+    )
+    pages: Annotated[Duration | None, Unset("never")] = Field(
+        None,
+        description="delete pages of [`file` channels](channels.md#file) that were delivered "
+        "longer ago",
+    )
 
 
 SECTIONS: Mapping[str, type[Section]] = {
@@ -321,7 +466,7 @@ SECTIONS: Mapping[str, type[Section]] = {
 }
 # Those of many entries, each with a name.
 NAMED = ("sources", "topics", "channels", "subscriptions")
-TOP_LEVEL = (*General.model_fields, "include", *SECTIONS)
+TOP_LEVEL = (*General.model_fields, *Included.model_fields, *SECTIONS)
 KINDS: Mapping[str, Kinds[Any]] = {"sources": SOURCES, "channels": CHANNELS}
 
 
@@ -338,16 +483,40 @@ class Settings(General):
     model_config = ConfigDict(defer_build=True)
 
     file: Path
-    sources: Mapping[str, SourceSettings]
-    topics: Mapping[str, TopicSettings]
-    channels: Mapping[str, ChannelSettings]
-    subscriptions: Mapping[str, SubscriptionSettings]
-    operator: OperatorSettings | None = None
-    smtp: SmtpSettings | None = None
-    slack: SlackSettings | None = None
-    retry: RetrySettings = RetrySettings()
-    retention: RetentionSettings = RetentionSettings()
-    web: WebSettings | None = None
+    sources: Mapping[str, SourceSettings] = Field(
+        default_factory=dict,
+        description="where papers come from: names with [their settings](#sources)",
+    )
+    topics: Mapping[str, TopicSettings] = Field(
+        default_factory=dict, description="what to look for: names with [their settings](#topics)"
+    )
+    channels: Mapping[str, ChannelSettings] = Field(
+        default_factory=dict, description="where digests go: names with [their settings](#channels)"
+    )
+    subscriptions: Mapping[str, SubscriptionSettings] = Field(
+        default_factory=dict,
+        description="who receives which topics: names with [their settings](#subscriptions)",
+    )
+    operator: OperatorSettings | None = Field(
+        None, description="[who is notified](#operator) of incidents"
+    )
+    smtp: SmtpSettings | None = Field(
+        None, description="[the mail server](#mail); required for e-mail"
+    )
+    slack: SlackSettings | None = Field(
+        None, description="[the Slack bot](#slack); required for Slack channels without a webhook"
+    )
+    retry: RetrySettings = Field(
+        RetrySettings(), description="[when deliveries are retried](#trying-again)"
+    )
+    retention: Annotated[RetentionSettings, Unset("keep papers")] = Field(
+        RetentionSettings(),
+        description="what to delete and when: `papers`, `count`, `matches`, `bodies`, `runs`, "
+        "`pages`; see [clean-up](operations.md#clean-up)",
+    )
+    web: Annotated[WebSettings | None, Unset("on, this machine only")] = Field(
+        None, description="[where pages are served](#pages); `web: off` serves none"
+    )
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = Field(default_factory=dict, repr=False)
     variables: Mapping[str, Variables] = Field(default_factory=dict, repr=False)

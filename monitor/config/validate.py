@@ -10,10 +10,11 @@ from datetime import timedelta
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from monitor.config.declared import fields_of, section_of
 from monitor.config.files import Written
 from monitor.config.messages import WrongQueryError, sentence
 from monitor.config.settings import (
@@ -238,7 +239,7 @@ class _Validator:
         `faults_before`, are then no faults of the configuration.
         """
         name, faults = str(where[-1]), self.written.faults[faults_before:]
-        if not faults or not isinstance(raw, dict) or raw.keys() - _setting_names(TopicSettings):
+        if not faults or not isinstance(raw, dict) or raw.keys() - fields_of(TopicSettings):
             return None
         context = replace(self._context(where), unread=True)
         try:
@@ -281,7 +282,7 @@ class _Validator:
             asked = EVERY_ABOUT if raw.get("about") else EVERY_URL
             raw = {"every": EVERY_PATH if raw.get("path") else asked, **raw}
             self._doubt_path(where, raw.get("path"))
-        names = _setting_names(model)
+        names = fields_of(model)
         options = self._options(where, raw, names, kinds)
         asks = not getattr(options, "reads_documents", True)
         if raw.get("about") and "role" in raw:
@@ -309,7 +310,7 @@ class _Validator:
         except UsageError as error:
             self.written.fault((*where, "kind"), f"{error.message}; {error.hint}")
             return None
-        names = _setting_names(model)
+        names = fields_of(model)
         self.refuse_unknown(where, raw, [*common, *names])
         return self._validate(model, where, self._absolute(where, _pick(raw, names)))
 
@@ -330,7 +331,7 @@ class _Validator:
             example = _EXAMPLES.get(str(where[0]), "")
             self.written.fault(where, f"should be settings (name: value){example}")
             return None
-        names = _setting_names(model)
+        names = fields_of(model)
         self.refuse_unknown(where, raw, names)
         named = {"name": where[-1]} if "name" in model.model_fields else {}
         return self._validate(model, where, _pick(raw, names) | named)
@@ -349,7 +350,7 @@ class _Validator:
             for detail in error.errors(include_url=False):
                 path = (*where, *detail["loc"])
                 if detail["type"] == "extra_forbidden":
-                    names = _setting_names(_nested_model(model, detail["loc"][:-1]))
+                    names = fields_of(_nested_model(model, detail["loc"][:-1]))
                     self.refuse_unknown(path[:-1], [str(path[-1])], names)
                     continue
                 cause = detail.get("ctx", {}).get("error")
@@ -379,17 +380,8 @@ class _Validator:
 
 def _nested_model(model: type[BaseModel], path: Where) -> type[BaseModel]:
     for part in path:
-        field = model.model_fields.get(str(part))
-        types = (field.annotation, *get_args(field.annotation)) if field else ()
-        models = (t for t in types if isinstance(t, type) and issubclass(t, BaseModel))
-        model = next(models, BaseModel)
+        model = section_of(model.model_fields.get(str(part))) or BaseModel
     return model
-
-
-def _setting_names(model: type[BaseModel]) -> list[str]:
-    """Return the settings of a model as the file writes them."""
-    ours = ("name", "options")
-    return [field.alias or name for name, field in model.model_fields.items() if name not in ours]
 
 
 def _pick(raw: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -114,19 +114,43 @@ Keys = Annotated[
 class WebSettings(Section):
     """Where pages are served, and who may see them.
 
-    `token` is what the operator logs in with. `user_header` holds the address of who is logged in,
-    as one of `trusted_proxies` or the peer of a Unix socket says, which sends `proxy_secret` in
-    X-Proxy-Secret where that is set; `operators` are those who may change something.
+    With a Unix socket, its peer is trusted as `trusted_proxies` are.
     """
 
     listen: Annotated[str, AfterValidator(lambda text, info: _address(text, context_of(info)))] = (
-        "127.0.0.1:8080"
+        Field(
+            "127.0.0.1:8080",
+            description="address and port; one that other machines reach needs `token` or "
+            "`user_header`. Or a Unix socket for a proxy: `unix:/run/paper-monitor/web.sock`",
+        )
     )
-    token: StrongSecret | None = Field(None, repr=False)
-    user_header: Annotated[str, AfterValidator(_header)] | None = None
-    operators: OneOrMore[Address] = ()
-    trusted_proxies: OneOrMore[Annotated[str, AfterValidator(_network)]] = ()
-    proxy_secret: StrongSecret | None = Field(None, repr=False)
+    token: StrongSecret | None = Field(
+        None,
+        repr=False,
+        description="what the operator and programs log in with: a secret of at least 16 "
+        "characters, better 32. Without it, `paper-monitor web login` prints an address that logs "
+        "in",
+    )
+    user_header: Annotated[str, AfterValidator(_header)] | None = Field(
+        None,
+        description="the header in which a proxy gives the visitor's e-mail address, as in "
+        "`Remote-User`",
+    )
+    operators: OneOrMore[Address] = Field(
+        (),
+        description="with `user_header` only: addresses that may change something. Others see "
+        "papers, topics and their own subscriptions",
+    )
+    trusted_proxies: OneOrMore[Annotated[str, AfterValidator(_network)]] = Field(
+        (),
+        description="addresses or networks of proxies: only they may send `user_header`, "
+        "`Forwarded`, `X-Forwarded-*`, `X-Real-IP` and `Via`",
+    )
+    proxy_secret: StrongSecret | None = Field(
+        None,
+        repr=False,
+        description="a secret that these proxies must send as `X-Proxy-Secret` with such headers",
+    )
 
     @property
     def socket_path(self) -> Path | None:

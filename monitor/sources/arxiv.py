@@ -15,7 +15,15 @@ from msgspec import structs
 from pydantic import Field, field_validator
 
 from monitor.model import Authority, Document, Paper, Reading, arxiv_month
-from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
+from monitor.sources.api.windows import (
+    WEEK,
+    ApiOptions,
+    Outline,
+    OverlapDays,
+    PageRequest,
+    Query,
+    WindowSource,
+)
 from monitor.sources.base import Found, Source
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
@@ -44,7 +52,7 @@ CALENDAR = Calendar("America/New_York", frozenset(range(5)), time(4), american_h
 
 
 class ArxivOptions(ApiOptions):
-    """Settings: `categories` such as cs.CL, or whole archives such as math; or a `query`.
+    """Settings: `categories` or a `query`.
 
     With either, `url` is the base of a mirror that has `/rss/`, `/oai` and `/api/query`;
     without, it is one document. `overlap_days` is how many days before a gap are read again when
@@ -55,9 +63,11 @@ class ArxivOptions(ApiOptions):
     exclusive = (("categories", "query"), ("categories", "path"), ("query", "path"))
     reads_url = True
 
-    categories: tuple[str, ...] = ()
-    query: str = ""
-    overlap_days: int = Field(default=1, ge=1, le=365)
+    categories: tuple[str, ...] = Field(
+        (), description="categories (`cs.CL`) and archives (`math`)"
+    )
+    query: Query = ""
+    overlap_days: OverlapDays = 1
 
     @field_validator("categories")
     @classmethod

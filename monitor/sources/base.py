@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from monitor.errors import FetchError
 from monitor.http import Limits
@@ -44,18 +44,27 @@ MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # fetched; a local file may have any s
 class SourceOptions(Section):
     """Settings of a source that every kind has: where its documents are.
 
-    `path` is a glob (`**` for folders in folders), each file one document; `follow_links` reads
-    files that a wildcard finds and that are links out of its folder. `allow_private` permits
-    addresses of private networks and ports other than 80 and 443. A kind that has its
-    service's address needs neither (`needs_address` is False): `url` replaces that address.
+    A kind that has its service's address needs neither `url` nor `path` (`needs_address` is False):
+    `url` replaces that address.
     """
 
     needs_address: ClassVar[bool] = True
 
-    url: str | None = None
-    path: str | None = None
-    follow_links: bool = False
-    allow_private: bool = False
+    url: str | None = Field(None, description="the http or https address of the document")
+    path: str | None = Field(
+        None,
+        description="a file or glob such as `dumps/*.txt` (`dumps/**` for the files of all "
+        "subfolders, too); each file is read once, in name order",
+    )
+    follow_links: bool = Field(
+        False,
+        description="also read files that a wildcard finds and that are links out of its folder",
+    )
+    allow_private: bool = Field(
+        False,
+        description="allow the host and port in `url:` to be private or non-standard (not 80 or "
+        "443); redirects are still checked",
+    )
 
     @model_validator(mode="after")
     def _one_address(self) -> SourceOptions:

@@ -11,12 +11,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Annotated
 from urllib.parse import quote
 
 from msgspec import structs
 from pydantic import Field
 
 from monitor.model import Authority, Bound, Document, Paper, Reading
+from monitor.setting_types import Unset
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import (
     NoPaperError,
@@ -44,9 +46,11 @@ _WITHDRAWN = re.compile(r"withdraw|removed|removal", re.IGNORECASE)
 
 
 class PreprintOptions(ApiOptions):
-    """`categories` are the server's own, such as "cell biology"; by default all are read."""
+    """Settings of bioRxiv and medRxiv."""
 
-    categories: tuple[str, ...] = Field(default=(), max_length=50)
+    categories: Annotated[tuple[str, ...], Unset("all")] = Field(
+        (), max_length=50, description="categories as the server names them (`cell biology`)"
+    )
 
 
 class BioRxiv(ApiSource):

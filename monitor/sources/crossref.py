@@ -85,10 +85,7 @@ _SELECT = (
 
 
 class CrossrefOptions(FilterOptions, AboutOptions):
-    """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678".
-
-    `about` are libraries: instead of a query, Crossref is asked about their works.
-    """
+    """Settings: a `query` of free text and a `filter` such as "issn:1234-5678", or `about`."""
 
     query_settings: ClassVar[tuple[str, ...]] = (*FilterOptions.query_settings, "about")
     exclusive = (("query", "about"), ("filter", "about"))

@@ -17,7 +17,7 @@ from monitor.model import Authority, Document, Paper, Reading, Rejected
 from monitor.sources import files
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, plain_text, terms
-from monitor.sources.api.windows import PageRequest, ServiceOptions
+from monitor.sources.api.windows import PageRequest, Query, ServiceOptions
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import FIRST_ONLINE, parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
@@ -56,8 +56,8 @@ class DblpOptions(ServiceOptions):
     exclusive = (("query", "path"),)
     reads_url = True
 
-    query: str = ""
-    years: int = Field(default=2, ge=1, le=50)
+    query: Query = ""
+    years: int = Field(2, ge=1, le=50, description="years to read, including this one")
 
 
 class Dblp(ApiSource):

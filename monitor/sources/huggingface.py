@@ -13,6 +13,7 @@ from datetime import timedelta
 from urllib.parse import parse_qs, quote, urlsplit
 
 from msgspec import structs
+from pydantic import Field
 
 from monitor.model import Document, FirstRun, ListedDay, Paper, Reading
 from monitor.sources.api.records import ApiSource, Listing
@@ -30,9 +31,11 @@ PAGES = "https://huggingface.co/papers/"
 
 
 class HuggingFaceOptions(ApiOptions):
-    """`query` asks the search of the page for papers, instead of the daily papers."""
+    """Settings of Hugging Face."""
 
-    query: str = ""
+    query: str = Field(
+        "", description="a search with the site's own search, instead of the daily papers"
+    )
 
 
 class HuggingFace(ApiSource):

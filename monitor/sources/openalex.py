@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from pydantic import Field, SecretStr
+from pydantic import SecretStr
 
 from monitor.model import RETRACTION, Authority, Bound, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, words_in
-from monitor.sources.api.windows import FilterOptions, PageRequest
+from monitor.sources.api.windows import ApiKey, FilterOptions, OverlapDays, PageRequest
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.publication_types import type_of
@@ -27,10 +27,10 @@ _VENUES = (
 
 
 class OpenAlexOptions(FilterOptions):
-    """`query` is free text; `filter` as the API writes it, such as "type:article"."""
+    """Settings: a `query` of free text, or a `filter` such as "type:article"."""
 
-    api_key: SecretStr = SecretStr("")
-    overlap_days: int = Field(default=30, ge=1, le=365)
+    api_key: ApiKey = SecretStr("")
+    overlap_days: OverlapDays = 30
 
 
 class OpenAlex(ApiSource):

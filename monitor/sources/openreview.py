@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Annotated
 from urllib.parse import quote
 
 from pydantic import Field
 
 from monitor.model import Authority, Paper
+from monitor.setting_types import Required
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, date_in, plain_text, terms, words_in
 from monitor.sources.api.windows import ApiOptions, PageRequest
@@ -31,12 +33,18 @@ _BIBTEX_DOI = re.compile(r"\bdoi\s*=\s*[{\"]\s*(?P<doi>10\.[^}\"\s]{3,200})", re
 
 
 class OpenReviewOptions(ApiOptions):
-    """`venues` are ids such as "ICLR.cc/2026/Conference"; `invitations` those of submissions."""
+    """Settings of OpenReview."""
 
     query_settings = ("venues", "invitations")
 
-    venues: tuple[str, ...] = Field(default=(), max_length=50)
-    invitations: tuple[str, ...] = Field(default=(), max_length=50)
+    venues: Annotated[tuple[str, ...], Required("without `invitations`")] = Field(
+        (), max_length=50, description="a list of ids such as `ICLR.cc/2026/Conference`"
+    )
+    invitations: Annotated[tuple[str, ...], Required("without `venues`")] = Field(
+        (),
+        max_length=50,
+        description="a list of ids such as `ICML.cc/2026/Conference/-/Submission`",
+    )
 
 
 class OpenReview(ApiSource):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import cast
+from typing import Annotated, cast
 from xml.etree.ElementTree import Element
 
 from msgspec import structs
@@ -32,10 +32,11 @@ from monitor.model import (
     Reading,
     Rejected,
 )
+from monitor.setting_types import Unset
 from monitor.sources import files, sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource
 from monitor.sources.api.values import NO_TITLE, NoPaperError, doi_link, year_of
-from monitor.sources.api.windows import UNTIL, Outline, PageRequest, Window
+from monitor.sources.api.windows import UNTIL, ApiKey, Outline, PageRequest, Window
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import (
@@ -82,15 +83,14 @@ class PubMedOptions(AboutOptions):
     """A `query:` in PubMed's own syntax, or the files of a `path:`, or the works of libraries.
 
     With a query, `url` is another server of the same API; without one, it is one document.
-    `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 
     exclusive = (("query", "about"), ("query", "path"))
     reads_url = True
 
-    api_key: SecretStr = SecretStr("")
-    email: str = ""
-    first_days: int = Field(default=30, ge=1, le=365)
+    api_key: ApiKey = SecretStr("")
+    email: Annotated[str, Unset("`contact`")] = Field("", description="an address for NCBI")
+    first_days: int = Field(30, ge=1, le=365, description="days that the first run covers")
 
 
 class PubMed(AboutSource):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
 from monitor.http import Limits
 from monitor.model import Paper
+from monitor.setting_types import Unset
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import Record, plain_text, terms, words_in
-from monitor.sources.api.windows import PageRequest, QueryOptions
+from monitor.sources.api.windows import ApiKey, OverlapDays, PageRequest, QueryOptions
 from monitor.sources.fields.dates import long_over
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 
@@ -27,11 +29,13 @@ FIELDS = (
 
 
 class SemanticScholarOptions(QueryOptions):
-    """`query` is for the bulk search: words, "phrases", + | - and brackets."""
+    """A `query` is for the bulk search: words, "phrases", + | - and brackets."""
 
-    fields_of_study: tuple[str, ...] = Field(default=(), max_length=30)
-    api_key: SecretStr = SecretStr("")
-    overlap_days: int = Field(default=30, ge=1, le=365)
+    fields_of_study: Annotated[tuple[str, ...], Unset("all")] = Field(
+        (), max_length=30, description="a list, such as `[Biology]`"
+    )
+    api_key: ApiKey = SecretStr("")
+    overlap_days: OverlapDays = 30
 
 
 class SemanticScholar(ApiSource):

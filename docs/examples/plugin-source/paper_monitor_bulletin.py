@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import ClassVar
 
+from pydantic import Field
+
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Source, SourceOptions
 from monitor.text import clean
@@ -31,9 +33,9 @@ Fields = dict[str, str]
 
 
 class BulletinOptions(SourceOptions):
-    """Besides where the bulletins are: `shelf`, to read the papers of one shelf only."""
+    """The settings besides those of all sources."""
 
-    shelf: str = ""
+    shelf: str = Field("", description="read the papers of one shelf only")
 
 
 class Bulletin(Source):

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Annotated
 
 import idna
+from pydantic import Field
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.email import render
@@ -90,7 +91,7 @@ def message_id(token: str, sender: str) -> str:
 class EmailOptions(ChannelOptions):
     """A channel of kind `email`: addresses that several subscriptions share."""
 
-    to: Annotated[Recipients, SOME]
+    to: Annotated[Recipients, SOME] = Field(description="one address or a list")
 
 
 class Mail(Channel):

@@ -13,10 +13,12 @@ from monitor.setting_types import (
     FilePath,
     HttpsUrl,
     Line,
+    Required,
     Secret,
     Section,
     Sender,
     Timeout,
+    Unset,
     is_loopback,
 )
 
@@ -36,30 +38,61 @@ _SCOPES = {
 
 
 class Timeouts(Section):
-    """How long the mail server may take in each phase; `block` is for each 64 KB of the text."""
+    """How long the mail server may take in each phase, as in RFC 5321, 4.5.3.2."""
 
-    connect: Timeout = timedelta(seconds=30)
-    # For all answers up to MAIL: EHLO, STARTTLS, the login.
-    greeting: Timeout = timedelta(seconds=300)
-    mail: Timeout = timedelta(seconds=300)
-    rcpt: Timeout = timedelta(seconds=300)
-    data: Timeout = timedelta(seconds=120)
-    block: Timeout = timedelta(seconds=180)
+    connect: Timeout = Field(
+        timedelta(seconds=30), description="time limit for the connection, with TLS if implicit"
+    )
+    greeting: Timeout = Field(
+        timedelta(minutes=5),
+        description="time limit for each answer before a mail: greeting, EHLO, STARTTLS, login",
+    )
+    mail: Timeout = Field(timedelta(minutes=5), description="time limit for the answer to MAIL")
+    rcpt: Timeout = Field(timedelta(minutes=5), description="time limit for the answer to RCPT")
+    data: Timeout = Field(timedelta(minutes=2), description="time limit for the answer to DATA")
+    block: Timeout = Field(
+        timedelta(minutes=3), description="time limit for sending each 64 KB of the text"
+    )
     # With a shorter one the server may accept a mail that we then send again (RFC 5321, 6.1).
-    final: Timeout = timedelta(seconds=600)
+    final: Timeout = Field(
+        timedelta(minutes=10),
+        description="time limit for the answer to the whole mail; too short a limit causes "
+        "duplicates",
+    )
 
 
 class OAuthSettings(Section):
     """How tokens for the mail server are got, in place of a password."""
 
-    provider: Literal["microsoft", "google", "other"]
-    tenant: Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+$")] | None = None
-    client_id: Line = ""
-    client_secret: Secret | None = None
-    refresh_token: Secret | None = None
-    key_file: ExistingFile | None = None
-    token_url: HttpsUrl | None = None
-    scope: Line | None = None
+    provider: Literal["microsoft", "google", "other"] = Field(
+        description="[`microsoft`](mail/microsoft-365.md), [`google`](mail/google.md) or `other`"
+    )
+    tenant: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+$")] | None,
+        Required("for `microsoft`"),
+    ] = Field(None, description="the organisation's domain or id")
+    client_id: Annotated[Line, Required("without `key_file`")] = Field(
+        "", description="the id of the registered application"
+    )
+    client_secret: Secret | None = Field(
+        None,
+        description="a secret. `microsoft` and `other`: without `refresh_token`, the program has "
+        "its own permission (client credentials)",
+    )
+    refresh_token: Annotated[Secret | None, Unset("from `mail login`")] = Field(
+        None, description="a secret; if the endpoint replaces it, the newest is in the store"
+    )
+    key_file: ExistingFile | None = Field(
+        None,
+        description="`google`: the JSON key of a service account with domain-wide delegation; "
+        "needs `pip install 'paper-monitor[google]'`",
+    )
+    token_url: Annotated[HttpsUrl | None, Unset("the provider's; required for `other`")] = Field(
+        None, description="the token endpoint; https, or http to this machine"
+    )
+    scope: Annotated[Line | None, Unset("the provider's; required for `other`")] = Field(
+        None, description="what is asked for, separated by spaces"
+    )
 
     @property
     def endpoint(self) -> str:
@@ -107,29 +140,63 @@ def _lmtp(text: str) -> str:
 
 
 class SmtpSettings(Section):
-    """Who takes mail: a server (`host` or `lmtp`) or a program of this machine (`sendmail`).
-
-    `port` follows from `tls` unless it is set; `sender` is `from:`.
-    """
+    """Who takes mail: a server (`host` or `lmtp`) or a program of this machine (`sendmail`)."""
 
     model_config = ConfigDict(populate_by_name=True)
 
-    host: Line = ""
-    sendmail: FilePath | None = None
-    lmtp: Annotated[Line, AfterValidator(_lmtp)] | None = None
-    port: int = Field(587, ge=1, le=65535)
-    tls: Literal["starttls", "implicit", "none"] = "starttls"
-    username: Line | None = None
-    password: Secret | None = None
-    oauth: OAuthSettings | None = None
-    sender: Sender = Field(alias="from")
-    ca_file: ExistingFile | None = None
-    unknown: Literal["resend", "hold"] = "resend"
-    connections: int = Field(1, ge=1, le=32)
-    per_connection: int = Field(50, ge=1)
-    per_minute: int | None = Field(None, ge=1)
-    timeouts: Timeouts = Field(default_factory=Timeouts)
-    insecure: bool = False
+    host: Annotated[Line, Required("without `sendmail` or `lmtp`")] = Field(
+        "", description="the mail server"
+    )
+    sendmail: Annotated[FilePath | None, Required("without `host` or `lmtp`")] = Field(
+        None,
+        description="a local program that takes mail, such as `/usr/sbin/sendmail`; see "
+        "[Mail by Postfix](mail/postfix.md)",
+    )
+    lmtp: Annotated[
+        Annotated[Line, AfterValidator(_lmtp)] | None, Required("without `host` or `sendmail`")
+    ] = Field(
+        None,
+        description="an LMTP server: the path of a socket, or `host:24`; `tls` is then `none` by "
+        "default",
+    )
+    sender: Sender = Field(
+        alias="from",
+        description="the sender: `papers@example.org` or `Papers <papers@example.org>`",
+    )
+    tls: Literal["starttls", "implicit", "none"] = Field(
+        "starttls",
+        description="`starttls` (always enforced), `implicit`, or `none` (only for `localhost`)",
+    )
+    port: Annotated[int, Unset("by `tls`")] = Field(
+        587,
+        ge=1,
+        le=65535,
+        description="587 for `starttls`, 465 for `implicit`, 25 for `none`",
+    )
+    username: Line | None = Field(None, description="the account; needs `password` or `oauth`")
+    password: Secret | None = Field(None, description="a secret; needs `username`")
+    oauth: OAuthSettings | None = Field(None, description="tokens instead of a password")
+    ca_file: Annotated[ExistingFile | None, Unset("the system's")] = Field(
+        None, description="an existing file of trusted certificates"
+    )
+    unknown: Literal["resend", "hold"] = Field(
+        "resend",
+        description="after an [uncertain delivery](delivery.md#the-one-further-hand-off): "
+        "`resend` once, or `hold` it for you",
+    )
+    connections: int = Field(
+        1, ge=1, le=32, description="parallel connections, at most 32; ask your provider"
+    )
+    per_connection: int = Field(50, ge=1, description="mails sent before a connection is renewed")
+    per_minute: Annotated[int | None, Unset("no limit")] = Field(
+        None, ge=1, description="mails per process and minute, evenly spaced"
+    )
+    timeouts: Annotated[Timeouts, Unset("by phase")] = Field(
+        default_factory=Timeouts, description="time limit of each phase"
+    )
+    insecure: bool = Field(
+        False, description="allow `tls: none` to another machine; then no password is allowed"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
-from monitor.setting_types import HttpsUrl, Secret, Section
+from monitor.setting_types import HttpsUrl, Secret, Section, Unset
 
 BASE_URL = "https://slack.com/api/"
 
@@ -32,14 +32,22 @@ def _app_token(secret: Secret) -> Secret:
 
 
 class SlackSettings(Section):
-    """The bot that posts to channels, and how it hears what is chosen in menus there.
+    """The bot that posts to channels, and how it hears what is chosen in menus there."""
 
-    With `app_token`, by a connection that it opens itself (Socket Mode). With `signing_secret`,
-    by requests that Slack sends to `public_url` with /slack/actions.
-    """
-
-    base_url: HttpsUrl = BASE_URL
-    allow_private: bool | None = None
-    token: Secret
-    app_token: Annotated[Secret, AfterValidator(_app_token)] | None = None
-    signing_secret: Secret | None = None
+    token: Secret = Field(description="the bot's token (`xoxb-...`), a secret")
+    app_token: Annotated[Secret, AfterValidator(_app_token)] | None = Field(
+        None,
+        description="the app-level token (`xapp-...`), a secret: takes "
+        "[answers](channels.md#answers-in-slack) by Socket Mode",
+    )
+    signing_secret: Secret | None = Field(
+        None,
+        description="the secret with which Slack signs requests: takes answers at `public_url` "
+        "with `/slack/actions`",
+    )
+    base_url: HttpsUrl = Field(
+        BASE_URL, description="another address of the API; https, or http to this machine"
+    )
+    allow_private: Annotated[bool | None, Unset("unless it is Slack's")] = Field(
+        None, description="whether the host of `base_url` may be in a private network"
+    )

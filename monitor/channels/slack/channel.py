@@ -8,8 +8,9 @@ channel: its delivery is unknown, until the channel's history (token only) says 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
@@ -24,7 +25,7 @@ from monitor.model import (
     Rendered,
     Templates,
 )
-from monitor.setting_types import Line, SecretUrl, context_of
+from monitor.setting_types import Line, Required, SecretUrl, Unset, context_of
 
 # Slack takes one message a second for each channel, and more only in short bursts.
 SECONDS_BETWEEN_MESSAGES = 1.0
@@ -33,9 +34,15 @@ SECONDS_BETWEEN_MESSAGES = 1.0
 class SlackOptions(ChannelOptions):
     """A channel of kind `slack`: a channel that the bot is in, or an incoming webhook."""
 
-    channel: Line | None = None
-    webhook: SecretUrl | None = None
-    allow_private: bool | None = None
+    channel: Annotated[Line | None, Required("without `webhook`")] = Field(
+        None, description='a channel that the bot is in: `"#papers"` (in quotes) or its id'
+    )
+    webhook: Annotated[SecretUrl | None, Required("without `channel`")] = Field(
+        None, description="the URL of an incoming webhook (a secret)"
+    )
+    allow_private: Annotated[bool | None, Unset("unless it is Slack's")] = Field(
+        None, description="whether the host of the webhook may be in a private network"
+    )
 
     @model_validator(mode="after")
     def _one_way(self, info: ValidationInfo) -> SlackOptions:

@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
+from pydantic import Field
+
 from monitor.http.addresses import redact_url
 from monitor.model import AskedWorks, Document
 from monitor.setting_types import Libraries
@@ -25,15 +27,16 @@ MAX_BATCH_CHARS = 2_000  # of identifiers; some servers refuse addresses of 8,00
 
 
 class AboutOptions(QueryOptions):
-    """With `about`, the service is asked about exactly the works in these libraries.
-
-    With a `path`, too, its answers are read from files.
-    """
+    """Settings of a service that can be asked about the works in libraries."""
 
     query_settings: ClassVar[tuple[str, ...]] = (*QueryOptions.query_settings, "about")
     exclusive: ClassVar[tuple[tuple[str, str], ...]] = (("query", "about"),)
 
-    about: Libraries = ()
+    about: Libraries = Field(
+        (),
+        description="libraries: ask [about their papers](sources.md#your-references) alone, or "
+        "read answers in files (`path`)",
+    )
 
 
 class AboutSource(WindowSource):

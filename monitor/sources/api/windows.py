@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import ClassVar, cast
+from typing import Annotated, ClassVar, cast
 from urllib.parse import urlencode
 
-from pydantic import Field, model_validator
+from pydantic import Field, SecretStr, model_validator
 
 from monitor.errors import DocumentError, FetchError
 from monitor.http.addresses import redact_url
@@ -70,10 +70,18 @@ class ServiceOptions(SourceOptions):
         return self
 
 
-class ApiOptions(ServiceOptions):
-    """`overlap_days` is by how many days a run overlaps with the previous one."""
+# Settings of several services: each has its own default.
+OverlapDays = Annotated[
+    int, Field(ge=1, le=365, description="days to read again before the last complete run")
+]
+Query = Annotated[str, Field(description="a search in the service's language")]
+ApiKey = Annotated[SecretStr, Field(description="your key (a secret)")]
 
-    overlap_days: int = Field(default=7, ge=1, le=365)
+
+class ApiOptions(ServiceOptions):
+    """Settings of a service that lists its records by day."""
+
+    overlap_days: OverlapDays = 7
 
     @property
     def overlap(self) -> timedelta:
@@ -81,19 +89,22 @@ class ApiOptions(ServiceOptions):
 
 
 class QueryOptions(ApiOptions):
-    """`query` is in the service's own syntax."""
+    """Settings of a service that answers a search."""
 
     query_settings: ClassVar[tuple[str, ...]] = ("query",)
 
-    query: str = ""
+    query: Query = ""
 
 
 class FilterOptions(QueryOptions):
-    """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
+    """Settings of a service that has filters beside its search, which is for free text."""
 
     query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
 
-    filter: str = ""
+    filter: str = Field(
+        "",
+        description="filters in the service's syntax; without `about`, this or `query` is required",
+    )
 
 
 @dataclass(frozen=True, slots=True)

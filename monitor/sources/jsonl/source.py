@@ -37,7 +37,7 @@ from monitor.model import (
     Reading,
     Rejected,
 )
-from monitor.setting_types import one_or_more
+from monitor.setting_types import Unset, one_or_more
 from monitor.sources import files
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import NoPaperError, Record
@@ -84,14 +84,20 @@ Names = Annotated[
 
 
 class JsonlOptions(SourceOptions):
-    """`fields` names the fields of a record; `preset` is the name of a public dump.
+    """Settings: what the fields of a record are called.
 
     A key of `fields` is a field of a paper, or `keys.SCHEME` for an identifier. Its names are tried
     in order, and may be paths with dots into objects and lists.
     """
 
-    preset: str = ""
-    fields: Mapping[str, Names] = Field(default_factory=dict)
+    preset: str = Field(
+        "",
+        description="a known dump: " + ", ".join(f"`{name}`" for name in PRESETS),
+    )
+    fields: Annotated[
+        Mapping[str, Names],
+        Unset("[common names](sources.md#jsonl-dumps-and-any-source-that-has-no-kind-of-its-own)"),
+    ] = Field(default_factory=dict, description="where each field of a paper is found")
 
     @field_validator("preset")
     @classmethod

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Annotated
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
 from monitor.model import Authority, Document, Paper, Reading
+from monitor.setting_types import Unset
 from monitor.sources import arxiv_records
 from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
 from monitor.sources.oai import dublin_core
@@ -21,15 +23,14 @@ from monitor.sources.oai.envelope import Envelope, Record, local
 
 
 class OaiOptions(ApiOptions):
-    """Settings: `url` is the base URL of a repository, or with a `verb=` a single response.
-
-    `sets` are requested one after the other; without any, all records.
-    """
+    """Settings: `url` is the base URL of a repository, or with a `verb=` a single response."""
 
     needs_address = True
 
-    sets: tuple[str, ...] = ()
-    prefix: str = Field(default="oai_dc", min_length=1)
+    sets: Annotated[tuple[str, ...], Unset("all")] = Field(
+        (), description="a list of the repository's sets, requested one after the other"
+    )
+    prefix: str = Field("oai_dc", min_length=1, description="the metadata format")
 
     @property
     def reads_documents(self) -> bool:
