@@ -75,7 +75,7 @@ limited="import os, resource; resource.setrlimit(resource.RLIMIT_NPROC, ({PROCES
 limited="$limited os.execvp('paper-monitor', ['paper-monitor', 'serve'])"
 python -c "$limited" 2> log & serve=$!
 read_all="import json, sys; s = json.load(sys.stdin)['sources']; "
-read_all="$read_all sys.exit(sum(x['last_read'] is not None for x in s) < {FEEDS})"
+read_all="$read_all sys.exit(sum(x['outcome'] == 'ok' for x in s) < {FEEDS})"
 for second in $(seq 120); do
     paper-monitor status --json > status.json || true
     python -c "$read_all" < status.json && break
