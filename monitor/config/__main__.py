@@ -46,7 +46,7 @@ def descriptions(text: str) -> Iterator[tuple[str, str, str]]:
             columns = (at for at, cell in enumerate(cells) if re.match("setting( of|$)", cell))
             column = next(columns, len(cells))
         elif column < len(cells):
-            plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", cells[-1]).replace("`", "")
+            plain = re.sub(r"\[([^][]+)\]\([^()]+\)", r"\1", cells[-1]).replace("`", "")
             for name in re.findall(r"`(\w+)`", cells[column]):
                 yield section, name, plain[:1].upper() + plain[1:]
 
