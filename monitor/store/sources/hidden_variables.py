@@ -40,7 +40,7 @@ def hide_stored(
 
     A store that cannot be written now is tried again when it is opened next.
     """
-    wanted = {(name, mark) for name, own in variables.items() for mark in _marks(own)}
+    wanted = {(name, _mark(v)) for name, own in variables.items() for v in own.values.values()}
     marked = schema.hidden_variable.c
     try:
         with database.reading() as tx:
@@ -58,9 +58,8 @@ def hide_stored(
         log.warning("variables not hidden in earlier rows", error=str(fault))
 
 
-def _marks(variables: Variables) -> list[str]:
-    named = (f"{reference}\0{value}" for reference, value in variables.values.items())
-    return [hashlib.sha256(text.encode()).hexdigest()[:8] for text in named]
+def _mark(value: str) -> str:
+    return hashlib.sha256(value.encode()).hexdigest()[:8]
 
 
 def _erase(tx: Transaction) -> None:
