@@ -175,6 +175,20 @@ def test_what_is_kept_of_rejected_records_quotes_no_value(served: House) -> None
     assert run.set_aside == (Rejected("page ${KEY_TWO}", "${KEY_TWO} is no title"),)
 
 
+def test_a_new_address_with_a_value_is_forgotten_where_nothing_can_be_read(
+    served: House, web: MisbehavingServer
+) -> None:
+    served.settings["sources"] = {"moved": served.settings["sources"]["moved"]}
+    for _ in range(3):
+        served.ingest()
+    web.answers(f"/new/{TWO}", body=b"<html><body>This domain is for sale</body></html>")
+    web.answers(f"/old/{TWO}", headers=RSS, body=feed("Fourth", "A fourth one."))
+    web.requests.clear()
+    outcomes = [run.outcome for _ in range(2) for run in served.ingest()]
+    assert outcomes == [RunOutcome.FAILED, RunOutcome.OK]
+    assert [request.target for request in web.requests] == [f"/new/{TWO}", f"/old/{TWO}"]
+
+
 class Busy(Feed):
     """A feed of a plug-in, whose own errors name its address."""
 
