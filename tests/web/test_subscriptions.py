@@ -280,10 +280,13 @@ def test_today_has_for_readers_the_papers_and_digests_of_their_subscriptions(
     house.run()
     with public_pages(house, **PROXY, operators=[OP]) as (_, client):
         shown = {who: client.get("/", headers=by(who)).text for who in (ADA, BOB, OP)}
+        own = {who: client.get("/me", headers=by(who)).text for who in (ADA, BOB)}
     papers = {who: {t for t in (AGENTS[0], BANDITS[0]) if t in shown[who]} for who in shown}
     assert papers == {ADA: {AGENTS[0]}, BOB: {BANDITS[0]}, OP: {AGENTS[0], BANDITS[0]}}
     listed = {who: set(re.findall('href="/digests/([a-z]+)/', text)) for who, text in shown.items()}
     assert listed == {ADA: {"lab"}, BOB: {"other"}, OP: {"lab", "other"}}
+    sent = {who: set(re.findall('href="/digests/([a-z]+)/', text)) for who, text in own.items()}
+    assert sent == {ADA: {"lab"}, BOB: {"other"}}
     assert {who for who, text in shown.items() if "Next digests" in text} == {OP}
 
 
