@@ -122,7 +122,7 @@ def test_readers_choose_among_the_sources_of_all_and_of_their_own_libraries(
     house: House, smtp: ScriptedSmtp
 ):
     """Those of others are named neither in the search nor in its feed, nor by their health."""
-    for name in ("ada-refs", "bob-refs"):
+    for name in ("ada-refs", "bob-refs", "refs-of-nobody"):
         refs = {"kind": "jsonl", "path": f"{name}.jsonl", "role": "library"}
         house.settings["sources"][name] = refs | {"title": f"Title of {name}"}
         house.settings["sources"][f"about-{name}"] = {"kind": "crossref", "about": name}
@@ -139,9 +139,10 @@ def test_readers_choose_among_the_sources_of_all_and_of_their_own_libraries(
     listed = {
         who: set(re.findall('<option value="([a-z-]+)"', text)) for who, text in shown.items()
     }
-    own, others = {"ada-refs", "about-ada-refs"}, {"bob-refs", "about-bob-refs"}
+    own, others, nobodys = ({n, f"about-{n}"} for n in ("ada-refs", "bob-refs", "refs-of-nobody"))
     public = {"page", "agents"}
-    assert listed == {ADA: public | own, BOB: public | others, OP: public | own | others}
+    every = public | own | others | nobodys
+    assert listed == {ADA: public | own, BOB: public | others, OP: every}
     assert "Title of" not in feed
     assert "refs" not in health[ADA] and "refs" in health[OP]
 
