@@ -1,6 +1,6 @@
-"""Times every compiled pattern of the package on its own literals, repeated.
+"""Times every pattern that the package writes on its own literals, repeated.
 
-    python -m tests.patterns [--share N/OF | --pattern EXPRESSION ...]
+    python -m tests.patterns [--share N/OF | --pattern EXPRESSION ... | --left-out]
 
 A text is what stands before one of the pattern's quantifiers, a piece many times, and a character
 that fails. Pieces are what the quantifier repeats and what stands on both of its sides, singly and
@@ -25,8 +25,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import permutations, takewhile
+from pathlib import Path
 from re import _constants as sre
 from re import _parser as sre_parser
 from types import ModuleType
@@ -48,7 +49,8 @@ MOST_PAIRED = 12  # pieces
 ENDINGS = ("\0", "\n", "x")
 
 SEARCHED = "finditer"  # takes as long as search, sub and split
-# Patterns in tables and tuples: only their module knows that they are not searched for.
+# Of patterns in tables, tuples and partial functions only their module knows that they are not
+# searched for.
 _METHODS = {
     ("monitor.identity.notices", "_CALLED"): "match",
     ("monitor.match.language.tokens", "_TOKEN"): "match",
@@ -56,6 +58,8 @@ _METHODS = {
     ("monitor.sources.feed.publisher_cards", "_LINES"): "match",
     ("monitor.sources.fields.encoding", "_FORMATS"): "match",
     ("monitor.sources.fields.encoding", "_MAIL"): "match",
+    ("monitor.setting_types", "_duration"): "fullmatch",
+    ("monitor.setting_types", "_timeout"): "fullmatch",
     ("monitor.sources.huggingface_page.furniture", "_DATES"): "match",
     ("monitor.text.addresses", "_CODE"): "fullmatch",
     ("monitor.text.addresses", "_DATA"): "fullmatch",
@@ -96,7 +100,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", default="0/1", help="every so manieth pattern, as 0/2 and 1/2")
     parser.add_argument("--pattern", nargs="+", help="patterns to time in place of the package's")
+    parser.add_argument("--left-out", action="store_true", help="name those that are not timed")
     options = parser.parse_args()
+    if options.left_out:
+        compiled, missing = left_out()
+        _tell(compiled=compiled, left_out=missing)
+        return
     share, of = map(int, options.share.split("/"))
     given = [Timed(one, re.compile(one)) for one in options.pattern or ()]
     signal.signal(signal.SIGVTALRM, _hangs)
@@ -122,8 +131,10 @@ def every_pattern() -> list[Timed]:
     from monitor.text import lattice
 
     places: dict[re.Pattern[Any], list[tuple[ModuleType, str, bool]]] = {}
+    inline: dict[tuple[re.Pattern[Any], str], Timed] = {}
     for found in pkgutil.walk_packages(monitor.__path__, "monitor."):
         module = importlib.import_module(found.name)
+        inline |= {(timed.pattern, timed.method): timed for timed in _inline(module)}
         for name, value in vars(module).items():
             for pattern in _patterns_in(value):
                 places.setdefault(pattern, []).append((module, name, pattern is value))
@@ -133,8 +144,48 @@ def every_pattern() -> list[Timed]:
             Timed(f"{where[0][0].__name__}.{where[0][1]}", pattern, _method(where))
             for pattern, where in places.items()
         ),
+        *inline.values(),
         *(Timed(lattice.__name__, pattern) for pattern in late),
     ]
+
+
+def left_out() -> tuple[int, list[str]]:
+    """Return how many patterns modules compile as they are imported, and which are not timed.
+
+    No module of the package may be imported before.
+    """
+    places: dict[re.Pattern[Any], str] = {}
+    compile_pattern = re.compile
+
+    def note(source: Any, flags: int = 0) -> re.Pattern[Any]:
+        pattern = compile_pattern(source, flags)
+        caller = sys._getframe(1)
+        name = str(caller.f_globals.get("__name__"))
+        if name.startswith("monitor."):
+            places.setdefault(pattern, f"{name}:{caller.f_lineno}")
+        return pattern
+
+    re.compile = note  # type: ignore[assignment]
+    timed = {timed.pattern for timed in every_pattern()}
+    return len(places), [place for pattern, place in places.items() if pattern not in timed]
+
+
+def _inline(module: ModuleType) -> Iterator[Timed]:
+    """Yield the patterns that a module writes where it uses them: `re.search("...", text)`."""
+    for node in ast.walk(_tree(module)):
+        match node:
+            case ast.Call(
+                ast.Attribute(ast.Name("re"), function), [ast.Constant(str(source)), *_]
+            ) if function != "compile":
+                flags = re.IGNORECASE if "re.IGNORECASE" in ast.unparse(node) else 0
+                method = function if function in ("match", "fullmatch") else SEARCHED
+                place = f"{module.__name__}:{node.lineno}"
+                yield Timed(place, re.compile(source, flags), method)
+
+
+@lru_cache(None)
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(Path(inspect.getfile(module)).read_text(encoding="utf-8"))
 
 
 def _patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
@@ -144,6 +195,8 @@ def _patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
         yield value
     elif isinstance(value, mistakes.Rule):
         yield mistakes._compiled(value.pattern)
+    elif isinstance(value, partial):
+        yield from _patterns_in((*value.args, *value.keywords.values()))
     elif isinstance(value, dict):
         yield from _patterns_in((*value, *value.values()))
     elif isinstance(value, tuple | list | set | frozenset):
@@ -170,8 +223,7 @@ def _uses(module: ModuleType) -> dict[str, set[str]]:
     """Return the methods that are called of each name of a module; other uses are searches."""
     uses: dict[str, set[str]] = {}
     seen: set[ast.AST] = set()
-    tree = ast.parse(inspect.getsource(module))
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(module)):
         match node:
             case ast.Attribute(ast.Name(name), attribute):
                 seen.add(node.value)

@@ -6,6 +6,7 @@ The searches run in a process of their own, since a search that hangs holds its 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -18,17 +19,21 @@ SHARES = 2
 PATIENCE = 1_200  # seconds; each takes 20 of an idle processor
 
 
-def play(*arguments: str, patience: float = PATIENCE) -> tuple[int, list[dict[str, Any]]]:
-    """Return how many patterns were timed, and what is told of those that are too slow."""
+def told_by(*arguments: str) -> list[dict[str, Any]]:
     command = (sys.executable, "-m", "tests.patterns", *arguments)
     try:
         output = subprocess.run(
-            command, stdout=subprocess.PIPE, check=True, timeout=patience
+            command, stdout=subprocess.PIPE, check=True, timeout=PATIENCE
         ).stdout
     except subprocess.TimeoutExpired as stopped:
         output = stopped.stdout or b""
         pytest.fail(f"stopped: {output.splitlines()[-1:]}")
-    told = [json.loads(line) for line in output.splitlines()]
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def play(*arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many patterns were timed, and what is told of those that are too slow."""
+    told = told_by(*arguments)
     return sum("began" in one for one in told), [one for one in told if "slow" in one]
 
 
@@ -56,6 +61,22 @@ def test_each_pattern_takes_time_in_proportion_to_a_text(share: int) -> None:
 def test_a_pattern_that_is_slow_or_hangs_is_told(pattern: str) -> None:
     _, [slow] = play("--pattern", pattern)
     assert slow["slow"] == pattern
+
+
+def test_no_pattern_that_a_module_compiles_is_left_out() -> None:
+    [told] = told_by("--left-out")
+    assert told["compiled"] > 400
+    assert told["left_out"] == []
+
+
+def test_patterns_within_calls_are_timed_as_they_are_called() -> None:
+    timed = {
+        (one.pattern.pattern, one.pattern.flags & re.IGNORECASE, one.method)
+        for one in every_pattern()
+    }
+    assert (r"PMC\d+", 0, "finditer") in timed
+    assert ("^arxiv:", re.IGNORECASE, "finditer") in timed
+    assert ("setting( of|$)", 0, "match") in timed
 
 
 def test_a_pattern_that_is_only_matched_is_not_searched_for() -> None:

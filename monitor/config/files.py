@@ -21,6 +21,7 @@ from monitor.config.settings import NAMED
 from monitor.config.yaml_positions import Page, Place, Value, read_lines, read_page
 from monitor.config.yaml_positions import Path as Where
 from monitor.errors import Fault
+from monitor.setting_types import Variables
 
 # Settings that the environment may give where the file does not have them, as a container's does.
 FROM_ENVIRONMENT: Mapping[Where, str] = {
@@ -142,16 +143,8 @@ class Written:
         line = place.block + lines if place.block else place.line
         for path, values in self.put_in.items():
             if path[: len(where)] == where or where[: len(path)] == path:
-                message = _hide_values(message, values)
+                message = Variables(values).hide(message)
         return Fault(place.file, line, dotted(where), message)
-
-
-def _hide_values(message: str, values: Mapping[str, str]) -> str:
-    """Replace the values of variables in a message by their names, in any case."""
-    for reference, value in values.items():
-        escaped = reference.replace("\\", r"\\")
-        message = re.sub(re.escape(value), escaped, message, flags=re.IGNORECASE)
-    return message
 
 
 def dotted(where: Where) -> str:

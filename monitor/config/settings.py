@@ -519,7 +519,7 @@ class Settings(General):
     )
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = Field(default_factory=dict, repr=False)
-    variables: Mapping[str, Variables] = Field(default_factory=dict, repr=False)
+    variables: Mapping[str, Variables] = Field(default_factory=dict)
     places: Mapping[str, Place] = Field(default_factory=dict, repr=False)
     parked: Mapping[str, Fault] = Field(default_factory=dict)
 

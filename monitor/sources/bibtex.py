@@ -230,11 +230,13 @@ def _of_arxiv(text: str) -> list[str]:
 
 def _url(fields: Fields) -> str:
     """Return the first of several addresses between spaces; a single one may span lines."""
-    return bare(re.split(r"\s+(?=https?://)", fields.get("url", "").strip(), maxsplit=1)[0])
+    return bare(re.split(r"\s(?=https?://)", fields.get("url", "").strip(), maxsplit=1)[0])
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
-    published = re.sub(r".*?(https?://)", r"\1", bare(fields.get("howpublished", "")))
+    published = bare(fields.get("howpublished", ""))
+    if link := re.search("https?://", published):
+        published = published[link.start() :]
     return first_link((_url(fields), published)) or doi_link(keys) or arxiv_link(keys)
 
 

@@ -379,6 +379,7 @@ def test_a_payload_that_slack_never_sends_is_refused_or_ignored(
     for payload in (nested(20_000, "[", "]"), nested(20_000, '{"type":', "}"), "[", "\0"):
         body = {"payload": payload}
         assert client.post("/slack/actions", **signed_form(body)).status_code == 400
+    assert client.post("/slack/actions", **signed_form({"other": "{}"})).status_code == 400
     good = json.dumps(press(slack.posts[0], "up"))
     stamp = re.search(r'"action_ts": "([^"]+)"', good)
     assert stamp
@@ -390,6 +391,7 @@ def test_a_payload_that_slack_never_sends_is_refused_or_ignored(
         ("paper|1|", "paper|1|\\u0000"),
         (stamp[0], f'"action_ts": {"9" * 400}'),
         ('"U0ADA"', '"\\ud800"'),
+        ('"U0ADA"', '""'),
     ):
         assert old in good
         body = {"payload": good.replace(old, new)}

@@ -96,6 +96,9 @@ def test_W06_a_secret_file_that_gives_nothing_is_a_fault(
         'channels: {c: {kind: slack, webhook: "http://x/${PW}"}}',
         'sources: {s: {kind: feed, url: "ftp://x/${PW}"}}',
         'sources: {s: {kind: feed, path: x, every: "${PW}"}}',
+        'sources: {s: {kind: feed, url: "https://x/${PW}", nope: 1}}',
+        'sources: {s: "${PW}"}',
+        'sources: "${PW}"',
         'topics: {t: {query: "titel:${PW}"}}',
         'templates: "${PW}"',
         'include: ["${PW}"]',
@@ -117,6 +120,14 @@ def test_W06_a_secret_never_stands_in_a_fault(faults: Faults, text: str) -> None
     found = faults(text, {"PW": SECRET})
     assert found
     assert SECRET not in "\n".join(found)
+
+
+@pytest.mark.parametrize("value", ["hush (4711", r"hush\1", "Hush+4711"])
+def test_W06_a_secret_is_hidden_in_a_fault_whatever_its_signs_and_letters(
+    faults: Faults, value: str
+) -> None:
+    [found] = faults('sources: {s: {kind: "a ${PW}", path: x}}', {"PW": value})
+    assert "a ${PW}" in found and "hush" not in found.lower()
 
 
 FULL = """

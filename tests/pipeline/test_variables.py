@@ -6,24 +6,35 @@ import copy
 import json
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 import structlog
+from msgspec import structs
+from structlog.testing import capture_logs
 
-from monitor.app import App
+from monitor import log
+from monitor.app import App, load_settings
+from monitor.errors import FetchError
 from monitor.log import set_up_logging
 from monitor.model import Rejected, RunOutcome
+from monitor.pipeline.ingest import ingest
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.setting_types import Variables
-from monitor.store.digests.packed import body_of, unpack
+from monitor.sources.base import Found
+from monitor.sources.feed.source import Feed
+from monitor.store.digests.packed import body_of, pack, pack_body, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
+from monitor.store.engine.sql import INDEXED_CHARACTERS
 from monitor.store.sources import hidden_variables
 from monitor.store.sources.reading_state import Servers
 from tests.house import AGENTS, BANDITS, Clock, House
@@ -55,6 +66,8 @@ def served(house: House, web: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
     )
     monkeypatch.setenv("KEY_ONE", ONE)
     monkeypatch.setenv("KEY_TWO", TWO)
+    monkeypatch.setenv("FOLDER", "dumps")
+    monkeypatch.setenv("HOURS", "2h")
     here = {"kind": "feed", "allow_private": True}
     house.settings["sources"] |= {
         "one": here | {"url": web.url("/feeds/${KEY_ONE}.xml")},
@@ -105,6 +118,7 @@ def restored_logging() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield
+    log.hide(Variables())
     structlog.reset_defaults()
     root.handlers[:] = handlers
     root.setLevel(level)
@@ -159,6 +173,66 @@ def test_what_is_kept_of_rejected_records_quotes_no_value(served: House) -> None
         assert secret_tables(app) == set()
     assert run.error == "${KEY_TWO} is cut off"
     assert run.set_aside == (Rejected("page ${KEY_TWO}", "${KEY_TWO} is no title"),)
+
+
+def test_a_new_address_with_a_value_is_forgotten_where_nothing_can_be_read(
+    served: House, web: MisbehavingServer
+) -> None:
+    served.settings["sources"] = {"moved": served.settings["sources"]["moved"]}
+    for _ in range(3):
+        served.ingest()
+    web.answers(f"/new/{TWO}", body=b"<html><body>This domain is for sale</body></html>")
+    web.answers(f"/old/{TWO}", headers=RSS, body=feed("Fourth", "A fourth one."))
+    web.requests.clear()
+    outcomes = [run.outcome for _ in range(2) for run in served.ingest()]
+    assert outcomes == [RunOutcome.FAILED, RunOutcome.OK]
+    assert [request.target for request in web.requests] == [f"/new/{TWO}", f"/old/{TWO}"]
+
+
+class Busy(Feed):
+    """A feed of a plug-in, whose own errors name its address."""
+
+    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        raise FetchError(f"{self.options.url} is busy", retry_after=timedelta(minutes=10))
+
+
+def test_what_a_plug_in_waits_for_is_stored_without_values(served: House) -> None:
+    with served.opened() as app:
+        runtime, two = app.runtime, app.runtime.sources["two"]
+        feed_of_plugin = Busy("two", two.source.options, None, runtime.clock.now)
+        of_plugin = structs.replace(two, source=feed_of_plugin)
+        runtime = replace(runtime, sources={"two": of_plugin})
+        runs = [*ingest(runtime, "two"), *ingest(runtime, "two")]
+        assert secret_tables(app) == set()
+    assert [run.outcome for run in runs] == [RunOutcome.FAILED, RunOutcome.UNCHANGED]
+    assert all("/feeds/${KEY_TWO}.xml is busy" in run.error for run in runs)
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_lines_of_libraries_and_lists_in_lines_have_no_value(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log.hide(Variables({"${KEY_TWO}": TWO}))
+    set_up_logging(logging.INFO)
+    structlog.get_logger().warning("set aside", first=[f"no {TWO}", ("a tuple of", TWO)])
+    logging.getLogger("a.library").warning("gave up on %s", TWO, exc_info=ValueError(TWO))
+    logged = capsys.readouterr().err
+    assert '["no ${KEY_TWO}", ["a tuple of", "${KEY_TWO}"]]' in logged
+    assert "gave up on ${KEY_TWO}" in logged and "ValueError: ${KEY_TWO}" in logged
+    assert TWO not in logged
+
+
+def test_the_variables_of_a_source_are_those_in_its_address(served: House) -> None:
+    """A word that is put into a title or a path may be anywhere, and is no secret."""
+    served.settings["sources"]["two"] |= {"title": "${KEY_ONE}", "every": "${HOURS}"}
+    served.settings["sources"]["page"]["path"] = "${FOLDER}/*.txt"
+    settings = load_settings(served.write())
+    of_two = Variables({"${KEY_TWO}": TWO})
+    assert settings.variables == {
+        "one": Variables({"${KEY_ONE}": ONE}),
+        **dict.fromkeys(("two", "moved", "round", "port", "refs"), of_two),
+    }
+    assert TWO not in repr(settings) and TWO not in repr(of_two)
 
 
 def read_names(app: App) -> list[str]:
@@ -237,11 +311,11 @@ def older(tmp_path: Path) -> Iterator[Database]:
             for source in ("two", "gone"):
                 tx.execute(sa.insert(table), row_of(table, source, TWO))
             tx.execute(sa.insert(table), row_of(table, "other", "S3CRET-OF-TWO"))
-        tx.execute(
-            sa.insert(schema.dump), row_of(schema.dump, "two", TWO) | {"name": "two of ${KEY_TWO}"}
-        )
-        wait = {"server": "example.org", "until": Clock().at, "why": f"{TWO} is busy"}
-        tx.execute(sa.insert(schema.server_wait), wait)
+        for table, column in ((schema.dump, "name"), (schema.collection, "document")):
+            tx.execute(sa.insert(table), row_of(table, "two", TWO) | {column: "two of ${KEY_TWO}"})
+        for subject, error in INCIDENTS.items():
+            row = {"subject": subject, "kind": "failing", "since": Clock().at, "tries": 0}
+            tx.execute(sa.insert(schema.incident), row | {"error": error})
         for address, target in (("a", TWO), (TWO, "b"), ("${KEY_TWO}", "b")):
             move = {"address": address, "place": target, "seen": 1}
             tx.execute(sa.insert(schema.moved_address), move)
@@ -249,6 +323,12 @@ def older(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
+# The first line quotes an address as a page has it.
+ERROR = f"no <{TWO}>\nthe same as before"
+INCIDENTS = {
+    **dict.fromkeys(("source two", "source gone"), ERROR),
+    **dict.fromkeys(("source other", "channel two"), ERROR.upper()),
+}
 VARIABLES = {"two": Variables({"${KEY_TWO}": TWO})}
 
 
@@ -276,13 +356,95 @@ def test_the_texts_of_a_source_are_hidden_in_every_column(older: Database) -> No
             assert TWO not in found[0], (source, column)
     assert texts(older, "other") == of_another
     with older.reading() as tx:
-        assert tx.scalar(sa.select(schema.server_wait.c.why)) == "${KEY_TWO} is busy"
         moved = schema.moved_address.c
         moves = tx.execute(sa.select(moved.address, moved.place).order_by(moved.address))
         assert [*map(tuple, moves)] == [("${KEY_TWO}", "b"), ("a", "${KEY_TWO}")]
 
 
+def test_a_hidden_address_is_no_longer_than_an_index_holds(older: Database) -> None:
+    address = f"https://example.org/{TWO}/".ljust(INDEXED_CHARACTERS, "x")
+    with older.writing() as tx:
+        move = {"address": address, "place": "b", "seen": 1}
+        tx.execute(sa.insert(schema.moved_address), move)
+    hidden_variables.hide_stored(older, {"two": Variables({"${KEY_OF_TWO_PAPERS}": TWO})}, ["two"])
+    with older.reading() as tx:
+        addresses = list(tx.scalars(sa.select(schema.moved_address.c.address)))
+    [hidden] = [address for address in addresses if "/${KEY_OF_TWO_PAPERS}/xxx" in address]
+    assert len(hidden) == INDEXED_CHARACTERS
+
+
+def test_errors_of_a_source_are_hidden_in_its_incidents(older: Database) -> None:
+    hide(older)
+    incident = schema.incident.c
+    with older.reading() as tx:
+        errors = dict(map(tuple, tx.execute(sa.select(incident.subject, incident.error))))
+    hidden = "no <${KEY_TWO}>\nthe same as before"
+    assert errors == INCIDENTS | dict.fromkeys(("source two", "source gone"), hidden)
+
+
+def test_a_row_with_a_hidden_name_is_another_one_unless_its_name_is_its_key(
+    older: Database,
+) -> None:
+    with older.writing() as tx:
+        tx.execute(sa.insert(schema.run), row_of(schema.run, "two", "${KEY_TWO}"))
+    hide(older)
+    assert texts(older, "two")["run.document"] == ["two of ${KEY_TWO}"] * 2
+
+
+@pytest.mark.parametrize("is_packed", [True, False], ids=["packed", "of-an-older-version"])
+def test_what_was_sent_has_no_value_where_it_quotes_an_error(
+    older: Database, is_packed: bool
+) -> None:
+    """Notices have none anywhere; of a digest, the papers stay as they were."""
+    line, shown = ERROR.splitlines()[0], "no <${KEY_TWO}>"
+    texts_of = {
+        "lab": {"title": TWO, "notes": [f"two: {line}"], "html": f"<p>{escape(line)}</p>"},
+        "other": {"title": TWO, "notes": ["nothing"], "html": ""},
+        "@operator": {"title": TWO, "notes": [f"no {TWO}"], "html": f"<p>{TWO}</p>"},
+    }
+    hidden = {
+        "lab": {"title": TWO, "notes": [f"two: {shown}"], "html": f"<p>{escape(shown)}</p>"},
+        "other": texts_of["other"],
+        "@operator": {
+            "title": "${KEY_TWO}",
+            "notes": ["no ${KEY_TWO}"],
+            "html": "<p>${KEY_TWO}</p>",
+        },
+    }
+    sent = sa.select(schema.digest.c["subscription", "content", "packed"], schema.rendered).join(
+        schema.rendered
+    )
+    with older.writing() as tx:
+        for number, (subscription, content) in enumerate(texts_of.items(), 1):
+            packed = pack(content) if is_packed else None
+            row = {"id": number, "subscription": subscription, "period": "1", "papers": 0}
+            row |= {"due_at": Clock().at, "composed_at": Clock().at, "packed": packed}
+            tx.execute(sa.insert(schema.digest), row | {"content": {} if packed else content})
+            for part in range(2):
+                body = {"part": part, **content}
+                values = (
+                    {"body": {}, "packed": pack_body(body, packed)} if packed else {"body": body}
+                )
+                key = {"digest_id": number, "channel": "pages", "part": part}
+                tx.execute(sa.insert(schema.rendered), key | values)
+        before = {
+            row.subscription: row for row in tx.execute(sent.where(schema.rendered.c.part == 0))
+        }
+    hide(older)
+    with older.reading() as tx:
+        rows = tx.execute(sent).all()
+    assert len(rows) == 2 * len(hidden)
+    for row in rows:
+        content = unpack(row.packed, dict[str, Any]) if is_packed else row.content
+        assert content == hidden[row.subscription]
+        body = body_of(row.body, row.packed_1, row.packed)
+        assert body == {"part": row.part, **hidden[row.subscription]}
+    assert before["other"] in rows
+
+
 def test_nothing_of_a_hidden_value_is_left_in_the_file(older: Database) -> None:
+    with older.writing() as tx:  # as SQLite does unless it was built otherwise
+        tx.exec_driver_sql("PRAGMA secure_delete = OFF")
     hide(older)
     older.close()
     assert older.path
@@ -293,7 +455,12 @@ def test_values_are_hidden_once(older: Database) -> None:
     hide(older)
     with older.writing() as tx:
         tx.execute(sa.insert(schema.run), row_of(schema.run, "two", TWO))
-    hide(older)
+    with capture_logs() as logs:
+        hide(older)
+    assert logs == []
+    assert [TWO in text for text in texts(older, "two")["run.document"]] == [False, True]
+    of_another = {"other": Variables({"${KEY_ONE}": ONE})}
+    hidden_variables.hide_stored(older, VARIABLES | of_another, ["two", "other"])
     assert [TWO in text for text in texts(older, "two")["run.document"]] == [False, True]
 
 

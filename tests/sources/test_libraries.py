@@ -295,6 +295,8 @@ def on(year: int, month: int, day: int) -> datetime:
         (r"journal={{\apj}}", "venue", "Astrophysical Journal"),
         (r"journal={\apj{}}", "venue", "Astrophysical Journal"),
         ("url={https://example.org/a https://example.org/b}", "url", "https://example.org/a"),
+        ("url={https://example.org/a\n  b}", "url", "https://example.org/ab"),
+        ("howpublished={At \\url{https://example.org/a}}", "url", "https://example.org/a"),
     ],
 )
 def test_fields_of_bibtex(fields: str, name: str, value: object) -> None:

@@ -103,6 +103,7 @@ def test_W03_a_token_opens_the_feed_that_it_names_and_no_other(lived: House) -> 
             "/feed/topic/bandits.atom",
             f"/feed/topic/bandits.atom?token={token}",
             f"/feed/topic/bandits.atom?token={wrong}",
+            f"/feed/topic/bandits.atom?token={keys.sign('feed', 'subscription', 'bandits')}",
             f"/feed/lab.atom?token={token}",
             f"/feed/lab.atom?token={keys.sign('feed', 'topic', 'lab')}",
             f"/feed/topic/agents.atom?token={token[:-1]}",

@@ -284,7 +284,9 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
         [path] = {one for one in links(client.get("/digests", headers=ada).text) if "/lab/" in one}
         assert client.get(path, headers=ada).status_code == 200
         assert client.get(path, headers=bob).status_code == 404
-        assert "/lab/" not in client.get("/", headers=bob).text
+        for where in ("/", "/digests"):
+            assert "/lab/" not in client.get(where, headers=bob).text
+        assert client.get("/digests?subscription=lab", headers=bob).status_code == 404
         for name, own, others in ((ada, "lab", "other"), (bob, "other", "lab")):
             topic = client.get("/topics/agents", headers=name).text
             assert f"/digests?subscription={own}" in topic

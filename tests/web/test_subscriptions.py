@@ -84,11 +84,45 @@ def test_readers_are_shown_the_libraries_of_their_own_subscriptions_alone(
     assert shown == {ADA: True, BOB: False, OP: True}
 
 
+def test_readers_are_shown_which_changes_were_reported_to_them_and_to_nobody_else(
+    house: House, smtp: ScriptedSmtp
+):
+    """Also where both guard the same paper, each in a library of their own."""
+    reference, notice = {"title": AGENTS[0], "doi": "10.5555/1"}, {"type": "retraction"}
+    notice |= {"title": "Retracted", "doi": "10.5555/2", "about": {"doi": "10.5555/1"}}
+    for name, record in (("ada-refs", reference), ("bob-refs", reference)):
+        (house.folder / f"{name}.jsonl").write_text(json.dumps(record), encoding="utf-8")
+        library = {"kind": "jsonl", "path": f"{name}.jsonl", "role": "library"}
+        house.settings["sources"][name] = library
+    house.settings["sources"]["news"] = {"kind": "jsonl", "path": "news-*.jsonl"}
+    (house.folder / "news-1.jsonl").write_text(json.dumps(reference | {"abstract": AGENTS[1]}))
+    house.by_mail(smtp.port, ADA)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"] = {
+        "lab": lab | {"guard": "ada-refs"},
+        "other": lab | {"email": [BOB], "guard": "bob-refs"},
+    }
+    house.make_due()
+    (house.folder / "news-2.jsonl").write_text(json.dumps(notice))
+    house.run()
+    with public_pages(house, **PROXY, operators=[OP]) as (_, client):
+        [path] = {
+            one
+            for one in links(client.get("/papers?q=agents&source=news", headers=by(OP)).text)
+            if re.fullmatch(r"/papers/\d+", one)
+        }
+        shown = {who: text_of(client.get(path, headers=by(who))) for who in (ADA, BOB, OP)}
+    told = {who: set(re.findall(r"reported to (\w+) on", text)) for who, text in shown.items()}
+    assert told == {ADA: {"lab"}, BOB: {"other"}, OP: {"lab", "other"}}
+    named = {who: set(re.findall(r"the library ([a-z-]+)", t)) for who, t in shown.items()}
+    assert named == {ADA: {"ada-refs"}, BOB: {"bob-refs"}, OP: {"ada-refs", "bob-refs"}}
+
+
 def test_readers_choose_among_the_sources_of_all_and_of_their_own_libraries(
     house: House, smtp: ScriptedSmtp
 ):
     """Those of others are named neither in the search nor in its feed, nor by their health."""
-    for name in ("ada-refs", "bob-refs"):
+    for name in ("ada-refs", "bob-refs", "refs-of-nobody"):
         refs = {"kind": "jsonl", "path": f"{name}.jsonl", "role": "library"}
         house.settings["sources"][name] = refs | {"title": f"Title of {name}"}
         house.settings["sources"][f"about-{name}"] = {"kind": "crossref", "about": name}
@@ -105,9 +139,10 @@ def test_readers_choose_among_the_sources_of_all_and_of_their_own_libraries(
     listed = {
         who: set(re.findall('<option value="([a-z-]+)"', text)) for who, text in shown.items()
     }
-    own, others = {"ada-refs", "about-ada-refs"}, {"bob-refs", "about-bob-refs"}
+    own, others, nobodys = ({n, f"about-{n}"} for n in ("ada-refs", "bob-refs", "refs-of-nobody"))
     public = {"page", "agents"}
-    assert listed == {ADA: public | own, BOB: public | others, OP: public | own | others}
+    every = public | own | others | nobodys
+    assert listed == {ADA: public | own, BOB: public | others, OP: every}
     assert "Title of" not in feed
     assert "refs" not in health[ADA] and "refs" in health[OP]
 
@@ -212,6 +247,67 @@ def test_readers_see_what_they_get_and_nothing_of_others(shared: Any):
         assert {"/me", "/digests", "/papers", "/topics"} <= {*links(refused.text)}
         assert "/deliveries" not in links(refused.text)
     assert "You are not a recipient" in client.get("/me", headers=by("eve@example.org")).text
+
+
+def test_a_paper_has_for_readers_the_digests_and_buttons_of_their_subscriptions(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port, ADA)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"]["other"] = lab | {"email": [BOB]}
+    house.make_due()
+    house.run()
+    with public_pages(house, **PROXY, operators=[OP]) as (_, client):
+        visitors = (ADA, BOB, OP, "eve@example.org")
+        shown = [client.get("/papers/1", headers=by(who)).text for who in visitors]
+    assert all(AGENTS[0] in text for text in shown)
+    expected = [{"lab"}, {"other"}, {"lab", "other"}, set()]
+    assert [set(re.findall('href="/digests/([a-z]+)/', text)) for text in shown] == expected
+    asked = r'(?:name="subscription"|option) value="([a-z]+)"'
+    assert [set(re.findall(asked, text)) for text in shown] == expected
+
+
+def test_today_has_for_readers_the_papers_and_digests_of_their_subscriptions(
+    house: House, smtp: ScriptedSmtp
+):
+    house.by_mail(smtp.port, ADA)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["topics"]["bandits"] = {"query": "bandit"}
+    house.settings["subscriptions"] = {
+        "lab": lab | {"topics": ["agents"]},
+        "other": lab | {"topics": ["bandits"], "email": [BOB]},
+    }
+    house.make_due(AGENTS, BANDITS)
+    house.run()
+    with public_pages(house, **PROXY, operators=[OP]) as (_, client):
+        shown = {who: client.get("/", headers=by(who)).text for who in (ADA, BOB, OP)}
+        own = {who: client.get("/me", headers=by(who)).text for who in (ADA, BOB)}
+    papers = {who: {t for t in (AGENTS[0], BANDITS[0]) if t in shown[who]} for who in shown}
+    assert papers == {ADA: {AGENTS[0]}, BOB: {BANDITS[0]}, OP: {AGENTS[0], BANDITS[0]}}
+    listed = {who: set(re.findall('href="/digests/([a-z]+)/', text)) for who, text in shown.items()}
+    assert listed == {ADA: {"lab"}, BOB: {"other"}, OP: {"lab", "other"}}
+    sent = {who: set(re.findall('href="/digests/([a-z]+)/', text)) for who, text in own.items()}
+    assert sent == {ADA: {"lab"}, BOB: {"other"}}
+    assert {who for who, text in shown.items() if "Next digests" in text} == {OP}
+
+
+def test_readers_are_not_told_that_others_were_stopped(shared: Any):
+    _, client = shared
+    client.post("/deliveries/suppress", data={"recipient": ADA}, headers=by(OP) | SAME_ORIGIN)
+    shown = {who: client.get("/me", headers=by(who)).text for who in (ADA, BOB)}
+    assert {who for who, text in shown.items() if "All digests were stopped" in text} == {ADA}
+
+
+def test_readers_are_not_told_of_deliveries_that_may_be_those_of_others(shared: Any):
+    app, client = shared
+    with app.runtime.database.writing() as tx:
+        failed = sa.update(schema.delivery).where(schema.delivery.c.recipient == BOB)
+        tx.execute(failed.values(state=DeliveryState.FAILED))
+    troubles = {}
+    for who in (ADA, OP):
+        answer = client.get("/api/v1/subscriptions?who=lab", headers=by(who)).json()
+        [troubles[who]] = [known["troubles"] for known in answer["subscriptions"]]
+    assert troubles == {ADA: [], OP: ["failed delivery"]}
 
 
 def test_readers_pause_resume_and_unsubscribe_on_their_own_page(shared: Any):

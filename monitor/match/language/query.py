@@ -418,7 +418,7 @@ def _read_star(token: Token, written: str) -> tuple[str, bool]:
     if not text.strip() and prefix:
         raise token.fault("* alone would find everything", "write letters before it")
     inside = token.text.find("*")
-    if "*" in text and not re.search(r"\\\S*\*", text):
+    if "*" in text and not re.search(r"\\[^\s\\*]*\*", text):
         raise token.fault(
             "* is allowed only at the end of a word",
             "as in agent*; write other forms out, as in (woman OR women); "

@@ -40,9 +40,7 @@ def hide_stored(
 
     A store that cannot be written now is tried again when it is opened next.
     """
-    wanted = {(name, mark) for name, own in variables.items() for mark in _marks(own)}
-    if not wanted:
-        return
+    wanted = {(name, _mark(v)) for name, own in variables.items() for v in own.values.values()}
     marked = schema.hidden_variable.c
     try:
         with database.reading() as tx:
@@ -60,9 +58,8 @@ def hide_stored(
         log.warning("variables not hidden in earlier rows", error=str(fault))
 
 
-def _marks(variables: Variables) -> list[str]:
-    named = (f"{reference}\0{value}" for reference, value in variables.values.items())
-    return [hashlib.sha256(text.encode()).hexdigest()[:8] for text in named]
+def _mark(value: str) -> str:
+    return hashlib.sha256(value.encode()).hexdigest()[:8]
 
 
 def _erase(tx: Transaction) -> None:
@@ -128,7 +125,7 @@ def _hide_texts(
 
 
 def _hide_moves(tx: Transaction, variables: Variables) -> None:
-    moved, wait = schema.moved_address.c, schema.server_wait.c
+    moved = schema.moved_address.c
     for address, place in tx.execute(sa.select(moved.address, moved.place)).all():
         hidden = {"address": index_value(variables.hide(address)), "place": variables.hide(place)}
         if hidden != {"address": address, "place": place}:
@@ -136,10 +133,6 @@ def _hide_moves(tx: Transaction, variables: Variables) -> None:
             tx.execute(rows.where(moved.address.in_([hidden["address"]]), moved.address != address))
             changed = sa.update(schema.moved_address).where(moved.address == address)
             tx.execute(changed.values(hidden))
-    for server, why in tx.execute(sa.select(wait.server, wait.why)).all():
-        if variables.hide(why) != why:
-            changed = sa.update(schema.server_wait).where(wait.server == server)
-            tx.execute(changed.values(why=variables.hide(why)))
 
 
 def _hide_digests(tx: Transaction, variables: Variables, lines: Mapping[str, str]) -> None:

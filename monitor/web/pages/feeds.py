@@ -46,8 +46,7 @@ def topic_feed(visit: Visit) -> Response:
 
 @routes.page("/feed/{name}.atom", Role.NOBODY, PAGES)
 def subscription_feed(visit: Visit) -> Response:
-    name, is_known = visit.path_params["name"], visit.viewer.is_known
-    seen = {s.name for s in visit.subscriptions} if is_known else set()
+    name, seen = visit.path_params["name"], {s.name for s in visit.subscriptions}
     topics = {s.name: s.topics for s in visit.runtime.subscriptions}
     is_allowed = name in seen or signed_names(visit) == (SUBSCRIPTION, name)
     if name not in topics or not is_allowed:
