@@ -15,10 +15,11 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.digest.about import LEFT_OUT
-from monitor.digest.draft import Draft, Listed, draft, list_returned
+from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.explain import Explain, explain_papers
-from monitor.digest.references import MOST_EVENTS, show_events
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
+from monitor.digest.sections.references import MOST_EVENTS, show_events
+from monitor.digest.sections.returned import list_returned
 from monitor.digest.wording import format_count
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.keys import with_keys

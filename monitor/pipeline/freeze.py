@@ -211,7 +211,7 @@ def freeze(
             subscription=digest.subscription,
             period=digest.period,
             papers=digest.papers,
-            changes=len(digest.references),
+            changes=digest.changes,
             deliveries=len(planned),
         )
     return frozen
