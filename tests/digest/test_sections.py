@@ -18,6 +18,7 @@ from monitor.digest.sections import SECTION_KINDS, body_sections, footer_section
 from monitor.digest.sections.kind import SectionKind
 from monitor.digest.sections.topics import TOPICS
 from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent, ReturnedPaper
+from monitor.pipeline.fill_sections import list_missed
 from monitor.resources import resource
 from tests.digest.samples import NOW, digest, news
 
@@ -92,3 +93,12 @@ def test_news_of_a_section_without_papers_names_the_digest():
     assert name_digest(only) == "Your references"
     assert subject(only) == "Your references: 1 retracted · 21 Nov"
     assert subject(WITH_ALL).startswith("Your references: 1 retracted; 1 paper: marl")
+
+
+def test_what_was_missed_has_the_papers_and_changes_of_the_pause_alone():
+    today = replace(WITH_ALL, references=(), groups=(), returned=(ReturnedPaper("Today's", 2),))
+    missed = list_missed(today, [WITH_ALL, WITH_ALL])
+    assert [event.work.title for event in missed.references] == ["A work of ours"]
+    assert [entry.paper.title for entry in missed.groups[0].entries] == ["A new paper"]
+    assert footer_sections(missed) == []
+    assert list_missed(WITH_ALL, [WITH_ALL]).has_news is False

@@ -1,6 +1,6 @@
 """The sections of a digest, in the order in which it shows them, a module for each kind.
 
-The content of a section is a field of `Digest`.
+The content of a section is a field of `Digest`, and `monitor.pipeline.fill_sections` fills it.
 """
 
 from __future__ import annotations
