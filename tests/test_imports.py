@@ -239,6 +239,7 @@ PURE = (
     "digest/layout.py",
     "digest/links.py",
     "digest/schedule.py",
+    "digest/sections/*",
     "digest/shown.py",
     "digest/wording.py",
     "identity/*",

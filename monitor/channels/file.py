@@ -87,7 +87,7 @@ class Pages(Channel):
             "heading": clean(digest.heading),
             **_dates(digest.composed_at, digest.timezone),
             "papers": digest.papers,
-            "changes": len(digest.references),
+            "changes": digest.changes,
             "more": pages[1:],
         }
         return (Rendered(0, body),)

@@ -139,8 +139,9 @@ def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 def _report(digest: Digest, channel: Channel, part: Rendered, path: Path) -> DigestReport:
     """Return a digest that was written, with one delivery: planned, to a file."""
     delivery = _delivery(digest.subscription, digest.period, channel, part, str(path))
-    papers, changes = digest.papers, len(digest.references)
-    return DigestReport(digest.subscription, digest.period, papers, changes, (delivery,))
+    return DigestReport(
+        digest.subscription, digest.period, digest.papers, digest.changes, (delivery,)
+    )
 
 
 def _delivery(

@@ -9,8 +9,9 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from monitor.digest.incident_words import words_for
-from monitor.digest.references import count_events, events_heading
 from monitor.digest.schedule import WEEKDAYS, parse_schedule
+from monitor.digest.sections import SECTION_KINDS
+from monitor.digest.sections.topics import count_by_topic, short_heading
 from monitor.digest.wording import (
     count_news,
     count_papers,
@@ -24,12 +25,12 @@ from monitor.digest.wording import (
     with_more,
     zone_name,
 )
-from monitor.model import Digest, DigestSection, SourceReport
+from monitor.model import Digest, SourceReport
 from monitor.text import clean
 
 _LONGEST_HEADING = 60
-_IN_SUBJECT, _LONGEST_IN_SUBJECT = 3, 40
-_IN_CONTENTS = 12
+_TOPICS_IN_SUBJECT = 3
+_LONGEST_IN_SUBJECT = 40
 # Longer lists of sources, and of what is wrong, are counted.
 _NAMED_SOURCES = 3
 # How the note begins that says that answers order the papers.
@@ -39,8 +40,6 @@ LEFT_OUT = "Left out: "
 _MOST_NOTES = 8
 _LONGEST_NOTE = 400
 _NAMED_TOPICS = 4
-_NAMED_RETURNED = 8
-_TWO_DAYS = timedelta(days=2)
 # Within a week a day is known by its name.
 _WEEK = timedelta(days=6)
 
@@ -49,24 +48,25 @@ def subject(digest: Digest) -> str:
     """`39 papers: language agents 32, RL 7 · 23 Nov`: another one for each digest of a day."""
     count = count_papers(digest) if digest.papers else "No new papers"
     owner = f" for {_short(digest.heading)}" if digest.about.shares_recipients else ""
-    counts = _counts(digest, _IN_SUBJECT, _LONGEST_IN_SUBJECT, ", ")
+    topics = count_by_topic(digest, _TOPICS_IN_SUBJECT, _LONGEST_IN_SUBJECT, ", ")
     if len(digest.groups) == 1:  # its count is the first word
-        counts = _heading(digest.groups[0], _LONGEST_IN_SUBJECT)
+        topics = short_heading(digest.groups[0], _LONGEST_IN_SUBJECT)
     date = short_date(digest, digest.timezone)
-    if references := count_events(digest):
+    if news := "; ".join(filter(None, (kind.in_subject(digest) for kind in SECTION_KINDS))):
         if not digest.papers:
-            return f"{references}{owner} · {date}"
-        count = f"{references}; {count}"
-    return f"{count}{owner}{': ' if counts else ''}{counts} · {date}"
+            return f"{news}{owner} · {date}"
+        count = f"{news}; {count}"
+    return f"{count}{owner}{': ' if topics else ''}{topics} · {date}"
 
 
 def name_digest(digest: Digest) -> str:
     """Return the heading of a digest: its title, or how many papers it has and what they are."""
     if digest.about.title:
         return digest.about.title
-    if digest.references and not digest.papers:
-        return events_heading(digest)
-    return count_news(digest) if digest.papers else "No new papers"
+    if digest.papers:
+        return count_news(digest)
+    headings = (kind.heading(digest) for kind in SECTION_KINDS if kind.is_in(digest))
+    return next(filter(None, headings), "No new papers")
 
 
 def opening(digest: Digest) -> str:
@@ -75,7 +75,7 @@ def opening(digest: Digest) -> str:
     It is without the number where the heading of `name_digest` has it, and may be empty.
     """
     if not digest.papers:
-        return "" if digest.references else summary(digest)
+        return "" if digest.has_news else summary(digest)
     parts = [count_papers(digest)] if digest.about.title else []
     if len(digest.groups) > 1:
         parts.append(f"in {format_count(len(digest.groups), 'topic')}")
@@ -86,20 +86,6 @@ def opening(digest: Digest) -> str:
 def archive_link(digest: Digest) -> str:
     """Return the page to which `at_most` leaves papers, "" without one."""
     return (digest.about.view_url or digest.about.archive_url) if digest.at_most else ""
-
-
-def contents(digest: Digest) -> str:
-    """`language agents 32 · RL 7`: the topics of a digest and their papers."""
-    return _counts(digest, _IN_CONTENTS, _LONGEST_HEADING, " · ")
-
-
-def _counts(digest: Digest, most: int, longest: int, between: str) -> str:
-    parts = [f"{_heading(group, longest)} {group.papers:,}" for group in digest.groups[:most]]
-    return between.join(with_more(parts, len(digest.groups)))
-
-
-def _heading(group: DigestSection, longest: int) -> str:
-    return shorten_text(clean(group.heading), longest)
 
 
 def what_was_read(digest: Digest) -> str:
@@ -158,22 +144,6 @@ def digest_notes(digest: Digest) -> list[str]:
     notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
     problems = [note for source in digest.report for note in _notes(source, digest)]
     return [*_first_notes(notes, "more note"), *_first_notes(problems, "more source problem")]
-
-
-def returned_papers(digest: Digest) -> str:
-    """`Back in today's lists: WebArena, 4 lists`: papers of earlier digests, "" for none."""
-    if not digest.returned:
-        return ""
-    named = [
-        f"{_short(paper.title)}, {format_count(paper.lists, 'list')}"
-        for paper in digest.returned[:_NAMED_RETURNED]
-    ]
-    if more := len(digest.returned) - len(named):
-        named.append(f"and {format_count(more, 'more paper')}")
-    since = digest.covers_from
-    is_daily = since is not None and digest.composed_at - since < _TWO_DAYS
-    which = "today's lists" if is_daily else "the lists"
-    return f"Back in {which}: {'; '.join(named)}."
 
 
 def because(digest: Digest) -> str:

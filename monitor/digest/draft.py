@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -12,14 +12,13 @@ from operator import attrgetter
 import msgspec
 
 from monitor.digest.excerpt import EXCERPT_RULE
-from monitor.digest.shown import readable_title, shown_title
+from monitor.digest.shown import shown_title
 from monitor.model import (
     Change,
     ChangeKind,
     DigestPaper,
     DigestSection,
     Paper,
-    ReturnedPaper,
     SectionRule,
     SourceLabel,
     StoredPaper,
@@ -33,7 +32,6 @@ CAPACITY = 400
 # Papers, by id, as they are and as the digests of one run list them; about half a kilobyte each.
 Listed = dict[int, tuple[Paper, Paper]]
 _MOST_LISTED = 16_384
-_LONGEST_NAME = 40  # of a work, before the colon of its title
 _NO_RULE = SectionRule()
 _NO_LABEL = SourceLabel()
 
@@ -205,26 +203,6 @@ def _entry(
         excerpt_rule=EXCERPT_RULE,
         lists=len(stored.paper.recent_lists) if stored.paper.listed else 0,
     )
-
-
-def list_returned(
-    papers: Iterable[StoredPaper], drafted: Collection[int]
-) -> tuple[ReturnedPaper, ...]:
-    """Return papers that are in further lists, those of most lists first; not what is news."""
-    entries = [
-        (len(stored.paper.recent_lists), _short_title(stored.paper))
-        for stored in papers
-        if stored.id not in drafted and not stored.paper.withdrawn
-    ]
-    ordered = sorted(entries, key=lambda entry: (-entry[0], entry[1]))
-    return tuple(ReturnedPaper(title, lists) for lists, title in ordered)
-
-
-def _short_title(paper: Paper) -> str:
-    """Return the name before the colon of a title, if it is short, else the title."""
-    title = readable_title(paper.title)
-    name = title.partition(": ")[0]
-    return name if len(name) <= _LONGEST_NAME else title
 
 
 def _arrival_time(change: Change) -> datetime:

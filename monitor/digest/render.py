@@ -33,7 +33,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
-from monitor.digest import about, links, references, wording
+from monitor.digest import about, links, sections, wording
 from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
 from monitor.digest.wording import Found, escape_mrkdwn
@@ -306,14 +306,11 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "authors": wording.shorten_authors,
     "because": about.because,
     "byline": wording.byline,
-    "contents": about.contents,
     "counted": wording.format_count,
     "dated": wording.format_date,
     "day": wording.format_day,
-    "event": references.describe_event,
-    "event_link": lambda event: links.title_link(event.work, ""),
-    "event_source": lambda event: Link(event.source, links.web_url(event.url)),
     "excerpt": excerpt,
+    "footer_sections": sections.footer_sections,
     "formulas": put_formulas,
     "full_date": wording.full_date,
     "found": wording.matched_topics,
@@ -323,8 +320,6 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "links": links.more_links,
     "moment": wording.format_moment,
     "news": wording.format_news,
-    "more_events": references.more_events,
-    "events_heading": references.events_heading,
     "name": about.name_digest,
     "notes": about.digest_notes,
     "is_problem": about.is_problem,
@@ -336,21 +331,21 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "short_why": wording.short_why,
     "reading": wording.reading,
     "short_date": wording.short_date,
-    "returned": about.returned_papers,
+    "sections": sections.body_sections,
     "signals": wording.signals,
     "source_line": wording.source_line,
     "stop_link": about.stop_link,
     "summary": wording.summary,
-    "top": Digest.best,
     "verbatim": escape,
     "was_read": about.what_was_read,
     "what_changed": wording.what_changed,
-    "waiting": wording.waiting,
     "web_url": links.web_url,
     "whole_abstract": whole_abstract,
     "why": wording.why_line,
     "zone_name": wording.zone_name,
 }
+for _kind in sections.SECTION_KINDS:
+    _FILTERS |= _kind.filters
 
 
 def _with_location(name: str, error: Exception) -> TemplateError:

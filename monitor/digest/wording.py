@@ -370,13 +370,6 @@ def _reading_of(source: SourceReport, zone: str) -> str:
     return f"{read}; last read {format_moment(source.last_read, zone)}"
 
 
-def waiting(digest: Digest) -> str:
-    """Return the sentence about papers that did not fit, or nothing."""
-    if not digest.waiting:
-        return ""
-    return f"{format_count(digest.waiting, 'more paper')} will be in the next digest."
-
-
 # ── plain text ──────────────────────────────────────────────────────────────────────
 
 

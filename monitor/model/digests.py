@@ -309,6 +309,11 @@ class Digest:
         return sum(group.papers for group in self.groups)
 
     @property
+    def changes(self) -> int:
+        """How many changes of references it has."""
+        return len(self.references)
+
+    @property
     def more(self) -> int:
         """How many of its papers are not among the entries of its groups."""
         return sum(group.more for group in self.groups)

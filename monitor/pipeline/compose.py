@@ -15,9 +15,8 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.digest.about import LEFT_OUT
-from monitor.digest.draft import Draft, Listed, draft, list_returned
+from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.explain import Explain, explain_papers
-from monitor.digest.references import MOST_EVENTS, show_events
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.digest.wording import format_count
 from monitor.errors import MonitorError, StoreBusyError, StoreError
@@ -39,6 +38,7 @@ from monitor.model import (
 from monitor.model.incidents import IncidentKind
 from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents
+from monitor.pipeline.fill_sections import Composing, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Runtime, Subscription
@@ -247,18 +247,22 @@ def _digest(
 
     cache.order = cache.order or OrderCache()
     news_sources = [name for name, source in runtime.sources.items() if source.announces]
-    guard = set(subscription.settings.guard)
-    watching = [n for n, source in runtime.sources.items() if not guard.isdisjoint(source.about)]
-    read = (*news_sources, *watching)
-    reported = read, state.last_composed_at or now - FIRST_REPORT, now
+    guarded = set(subscription.settings.guard)
+    asked_about_references = [
+        name for name, source in runtime.sources.items() if not guarded.isdisjoint(source.about)
+    ]
+    report_start = state.last_composed_at or now - FIRST_REPORT
+    reported = (*news_sources, *asked_about_references), report_start, now
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
         owned: Collection[int] = ()
         left_out: dict[int, int] = {}
         if subscription.settings.owned == "skip":
             owned = _owned(tx, subscription, (item.change.stored for item in news), now)
-            by_revision = sorted((item.change for item in news), key=attrgetter("revision"))
-            left_out = {c.stored.id: c.revision for c in by_revision if c.stored.id in owned}
+            changes = sorted((item.change for item in news), key=attrgetter("revision"))
+            left_out = {
+                change.stored.id: change.revision for change in changes if change.stored.id in owned
+            }
             news = [item for item in news if item.change.stored.id not in owned]
         order = order_of(tx, subscription, runtime.topics, cache.order, now)
         drafted = draft(
@@ -272,38 +276,36 @@ def _digest(
             each_topic="max" not in subscription.settings.model_fields_set,
         )
         if subscription.settings.owned == "mark":
-            owned = _owned(tx, subscription, (c.stored for c in drafted.latest.values()), now)
+            drafted_papers = (change.stored for change in drafted.latest.values())
+            owned = _owned(tx, subscription, drafted_papers, now)
         report = cache.reports.get(reported) or runs.report(tx, *reported)
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
         earlier = write_papers.texts_before(tx, drafted.revisions)
-        since = state.last_composed_at
-        returned = matches.returned(tx, subscription.name, since) if since else []
-        events = reference_events.unsent(tx, subscription.name, guard, subscription.recipients, now)
-    composed = Digest(
-        subscription=subscription.name,
-        period=slot.period,
-        due_at=slot.due_at,
-        timezone=subscription.settings.timezone,
-        covers_from=state.last_composed_at,
-        composed_at=now,
-        groups=explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by),
-        report=tuple(
-            replace(source, title=runtime.labels[source.source].title) for source in report
-        ),
-        full=drafted.full,
-        waiting=drafted.waiting,
-        notes=_notes(runtime.active.index(runtime.topics), subscription, len(left_out)),
-        titles=subscription.settings.titles,
-        about=_about(runtime, subscription, slot.period),
-        returned=list_returned(returned, drafted.latest),
-        at_most=subscription.settings.at_most,
-        references=show_events(events, runtime.labels),
-        more_references=max(len(events) - MOST_EVENTS, 0),
-        left_out=tuple(left_out.items()),
-    )
-    return order.explain(composed, drafted.in_full) if order else composed
+        digest = Digest(
+            subscription=subscription.name,
+            period=slot.period,
+            due_at=slot.due_at,
+            timezone=subscription.settings.timezone,
+            covers_from=state.last_composed_at,
+            composed_at=now,
+            groups=drafted.groups,
+            report=tuple(
+                replace(source, title=runtime.labels[source.source].title) for source in report
+            ),
+            full=drafted.full,
+            waiting=drafted.waiting,
+            notes=_notes(runtime.active.index(runtime.topics), subscription, len(left_out)),
+            titles=subscription.settings.titles,
+            about=_about(runtime, subscription, slot.period),
+            at_most=subscription.settings.at_most,
+            left_out=tuple(left_out.items()),
+        )
+        digest = fill_sections(Composing(tx, runtime, subscription, now), digest)
+    explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by)
+    digest = replace(digest, groups=explained)
+    return order.explain(digest, drafted.in_full) if order else digest
 
 
 def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:

@@ -18,9 +18,10 @@ import structlog
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
-from monitor.model import Delivery, Digest, DigestPaper, DigestSection, Json, Notice, Rendered
+from monitor.model import Delivery, Digest, Json, Notice, Rendered
 from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents
+from monitor.pipeline.fill_sections import list_missed
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
 from monitor.store.digests import deliveries, digests, freeze_digest, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
@@ -107,39 +108,10 @@ def _missed(tx: Transaction, entry: Destination, digest: Digest) -> list[tuple[D
     missed = list[tuple[Digest, set[str]]]()
     for to in suppressions.with_ended_pause(tx, name, entry.recipients, digest.composed_at):
         ids = suppressions.list_missed(tx, name, channel, to)
-        listed = list_papers(digest, filter(None, (digests.get(tx, id) for id in ids)))
+        withheld = [digests.get(tx, id) for id in ids]
+        listed = list_missed(digest, [other for other in withheld if other])
         missed += _variants(tx, Destination(channel, (to,)), listed)
     return [(listed, who) for listed, who in missed if who and listed.has_news]
-
-
-def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
-    """List papers by topic and events of withheld digests, each once and none of `digest`."""
-    withheld = list(withheld)
-    listed = {event.id for event in digest.references}
-    missed = {event.id: event for other in withheld for event in other.references}
-    sections: dict[str, DigestSection] = {}
-    seen = {entry.paper_id for group in digest.groups for entry in group.entries}
-    for group in (group for other in withheld for group in other.groups):
-        entries: list[DigestPaper] = [e for e in group.entries if e.paper_id not in seen]
-        seen |= {entry.paper_id for entry in entries}
-        known = sections.get(group.topic, replace(group, entries=(), more=0))
-        if entries:
-            sections[group.topic] = replace(known, entries=(*known.entries, *entries))
-    return replace(
-        digest,
-        groups=tuple(sections.values()),
-        full=0,
-        waiting=0,
-        notes=("These papers came while your digests were paused.",),
-        returned=(),
-        references=tuple(event for id, event in missed.items() if id not in listed),
-        more_references=0,
-        about=replace(
-            digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
-        ),
-        at_most=None,
-        was_missed=True,
-    )
 
 
 def _render(
@@ -211,7 +183,7 @@ def freeze(
             subscription=digest.subscription,
             period=digest.period,
             papers=digest.papers,
-            changes=len(digest.references),
+            changes=digest.changes,
             deliveries=len(planned),
         )
     return frozen

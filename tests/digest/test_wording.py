@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from monitor.digest import about, links, wording
+from monitor.digest.sections.topics import contents
 from monitor.model import (
     AboutSubscription,
     ChangeKind,
@@ -116,7 +117,7 @@ def test_a_subject_names_the_topics_and_how_many_papers_each_has() -> None:
         [news(number=n, topic=topic) for n, topic in enumerate("edcbbaaa")], period="2026-11-21"
     )
     assert about.subject(made) == "8 papers: a 3, b 2, c 1, 2 more topics · 21 Nov"
-    assert about.contents(made) == "a 3 · b 2 · c 1 · d 1 · e 1"
+    assert contents(made) == "a 3 · b 2 · c 1 · d 1 · e 1"
 
 
 def test_a_digest_is_called_by_its_title_or_by_how_many_papers_it_has() -> None:

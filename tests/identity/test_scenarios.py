@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.diff import same_work
-from monitor.digest.references import describe_event
+from monitor.digest.sections.references import describe_event
 from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import RETRACTION, Paper, Role
 from monitor.store.engine.database import Database

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.commands.explain import explain, known_from
 from monitor.commands.json_output import explanation_json
-from monitor.digest.references import describe_event
+from monitor.digest.sections.references import describe_event
 from tests.house import House, newest_mail
 from tests.pipeline.test_guard import Reference, every_digest, told, write
 from tests.servers.slack import SlackServer

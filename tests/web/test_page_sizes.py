@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 
@@ -73,6 +74,25 @@ def test_a_long_digest_has_several_pages_with_each_paper_once(large: House) -> N
         assert sorted(numbers(shown), key=int) == [str(number) for number in range(160)]
         assert sum(page.count("<article>") for page in shown) == 120
         assert client.get("/digests/lab/2026-11-21?page=99").status_code == 404
+
+
+def test_the_first_page_of_a_long_digest_has_the_changes_of_references(house: House) -> None:
+    refs, notices = house.folder / "refs.jsonl", house.folder / "notices.jsonl"
+    refs.write_text(json.dumps({"title": "A work of ours", "doi": "10.5555/1"}))
+    notice = {"title": "Retracted", "doi": "10.5555/2", "type": "retraction"}
+    notices.write_text(json.dumps(notice | {"about": {"doi": "10.5555/1"}}))
+    house.settings["sources"] |= {
+        "ada-refs": {"kind": "jsonl", "path": str(refs), "role": "library"},
+        "notices": {"kind": "jsonl", "path": str(notices)},
+    }
+    house.settings["subscriptions"]["lab"] |= {"max": 120, "guard": "ada-refs"}
+    house.make_due(*many_papers(160))
+    house.run()
+    with pages(house) as (_, client):
+        first, *others = read_pages(client, "/digests/lab/2026-11-21", "Next page")
+    assert others
+    assert first.index("A work of ours") < first.index('id="topic-1"')
+    assert not any("A work of ours" in page for page in others)
 
 
 def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:

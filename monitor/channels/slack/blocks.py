@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from monitor.channels.slack.menus import add_menu
 from monitor.digest.about import archive_link, name_digest, subject
 from monitor.digest.layout import batches, shorten
+from monitor.digest.sections import body_sections
+from monitor.digest.sections.topics import TOPICS
 from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
 from monitor.text import clean
@@ -168,12 +170,14 @@ def _first_message(
 ) -> Iterator[Piece]:
     yield header(clean(name_digest(digest)))
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
-    if digest.references:
-        yield DIVIDER
-        yield templates.render("slack/references.j2", digest=digest)
-    for entry in shown:
-        yield DIVIDER
-        yield from in_full(entry)
+    for name in body_sections(digest):
+        if name == TOPICS.name:
+            for entry in shown:
+                yield DIVIDER
+                yield from in_full(entry)
+        else:
+            yield DIVIDER
+            yield templates.render(f"slack/{name}.j2", digest=digest)
     yield DIVIDER
     below = digest.papers - digest.more - len(shown)
     yield templates.render("slack/contents.j2", digest=digest, below=below, threaded=threaded)

@@ -73,10 +73,10 @@ def one_digest(visit: Visit) -> Response:
 
 
 class ShownPaper(NamedTuple):
-    """A paper in full or in a line, as HTML, and its section with the number in the digest."""
+    """A paper in full or in a line, as HTML, in a group with its number in the digest."""
 
     number: int
-    section: DigestSection
+    group: DigestSection
     is_full: bool
     html: Markup
 
@@ -86,11 +86,11 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper
     digest = replace(digest, about=replace(digest.about, papers_url="/papers"))
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
     papers = []
-    for number, section in enumerate(digest.groups, 1):
-        for entry in sorted(section.entries, key=lambda entry: entry.paper_id not in in_full):
+    for number, group in enumerate(digest.groups, 1):
+        for entry in sorted(group.entries, key=lambda entry: entry.paper_id not in in_full):
             is_full = entry.paper_id in in_full
             name = "paper" if is_full else "title_line"
             html = templates.render(f"web/{name}.html.j2", entry=entry, digest=digest)
             # A template of ours made it, which escapes what it is given.
-            papers.append(ShownPaper(number, section, is_full, Markup(html)))
+            papers.append(ShownPaper(number, group, is_full, Markup(html)))
     return list(batches(papers, PAGE_SIZE, lambda paper: byte_count(paper.html))) or [[]]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
-from monitor.digest.links import page_url
+from monitor.digest.links import Link, page_url, title_link, web_url
+from monitor.digest.sections.kind import SectionKind
 from monitor.digest.shown import readable_title
 from monitor.digest.wording import format_count, shorten_text
 from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent, SourceLabel
@@ -73,6 +74,14 @@ def describe_event(event: ReferenceEvent) -> str:
     return f"{event.change.capitalize()}: notice {event.after}{dated}."
 
 
+def _event_link(event: ReferenceEvent) -> Link:
+    return title_link(event.work, "")
+
+
+def _event_source(event: ReferenceEvent) -> Link:
+    return Link(event.source, web_url(event.url))
+
+
 def _other_title(event: ReferenceEvent) -> str:
     """Return the sentence about a record whose title no entry has: its identifier may be a slip."""
     return f" It calls the paper “{event.title_after}”." if event.title_after else ""
@@ -103,3 +112,18 @@ def more_events(digest: Digest) -> str:
     if not digest.more_references:
         return ""
     return f"{format_count(digest.more_references, 'more change')} will be in the next digest."
+
+
+REFERENCES = SectionKind(
+    "references",
+    is_in=lambda digest: bool(digest.references),
+    heading=events_heading,
+    in_subject=count_events,
+    filters={
+        "event": describe_event,
+        "event_link": _event_link,
+        "event_source": _event_source,
+        "events_heading": events_heading,
+        "more_events": more_events,
+    },
+)

@@ -1,0 +1,104 @@
+"""The sections of a digest: each in its place, in every format, by a template of its name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from monitor.channels.email.render import render_digest as render_mail
+from monitor.channels.file import render_pages
+from monitor.channels.slack.blocks import render_digest as render_slack
+from monitor.channels.slack.blocks import text_of
+from monitor.digest.about import name_digest, subject
+from monitor.digest.render import JinjaTemplates
+from monitor.digest.sections import SECTION_KINDS, body_sections, footer_sections
+from monitor.digest.sections.kind import SectionKind
+from monitor.digest.sections.topics import TOPICS
+from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent, ReturnedPaper
+from monitor.pipeline.fill_sections import list_missed
+from monitor.resources import resource
+from tests.digest.samples import NOW, digest, news
+
+FORMATS = ("mail/{}.html.j2", "mail/{}.txt.j2", "web/{}.html.j2", "slack/{}.j2")
+RETRACTED = ReferenceEvent(
+    ReferenceChange.RETRACTED, Paper("A work of ours"), ("doi:10.1/a",), NOW, "Crossref", after="x"
+)
+WITH_ALL = digest(
+    [news(Paper("A new paper"), number=1)],
+    references=(RETRACTED,),
+    returned=(ReturnedPaper("WebArena", 4),),
+)
+
+
+def written(shown: Digest, templates: JinjaTemplates) -> dict[str, str]:
+    """Return the text of a digest in each format."""
+    [mail] = render_mail(shown, templates)
+    blocks = [block for part in render_slack(shown, templates) for block in part.body["blocks"]]
+    return {
+        "html": mail.body["html"],
+        "text": mail.body["text"],
+        "page": "".join(render_pages(shown, templates, "page.html")),
+        "slack": "\n".join(map(text_of, blocks)),
+    }
+
+
+def test_a_digest_names_its_sections_in_their_order():
+    assert body_sections(WITH_ALL) == ["references", "topics"]
+    assert footer_sections(WITH_ALL) == ["returned"]
+    assert body_sections(digest([])) == footer_sections(digest([])) == []
+
+
+@pytest.mark.parametrize("form", ["html", "text", "page", "slack"])
+def test_each_format_shows_each_section_in_its_place(form: str):
+    text = written(WITH_ALL, JinjaTemplates())[form]
+    body = text[text.index("Your references") :]
+    places = [body.index(words) for words in ("work of ours", "new paper", "Back in the lists")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("form", ["html", "text", "page", "slack"])
+def test_a_section_that_a_digest_lacks_is_not_shown(form: str):
+    without = replace(WITH_ALL, references=(), returned=())
+    text = written(without, JinjaTemplates())[form]
+    assert not re.search("Your references|Back in", text)
+
+
+@pytest.mark.parametrize("kind", SECTION_KINDS, ids=lambda kind: kind.name)
+def test_each_kind_has_a_template_for_each_format(kind: SectionKind):
+    # Slack's messages hold topics paper by paper.
+    names = [form.format(kind.name) for form in (FORMATS[:3] if kind is TOPICS else FORMATS)]
+    assert [name for name in names if not (resource("templates") / name).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("form", "name"), list(zip(("html", "text", "page", "slack"), FORMATS, strict=True))
+)
+@pytest.mark.parametrize("section", ["references", "returned"])
+def test_a_users_template_replaces_that_of_a_section(
+    tmp_path: Path, section: str, form: str, name: str
+):
+    file = tmp_path / name.format(section)
+    file.parent.mkdir()
+    file.write_text("in words of our own")
+    templates = JinjaTemplates(tmp_path)
+    assert templates.faults() == []
+    assert "in words of our own" in written(WITH_ALL, templates)[form]
+
+
+def test_news_of_a_section_without_papers_names_the_digest():
+    only = replace(WITH_ALL, groups=())
+    assert name_digest(only) == "Your references"
+    assert subject(only) == "Your references: 1 retracted · 21 Nov"
+    assert subject(WITH_ALL).startswith("Your references: 1 retracted; 1 paper: marl")
+
+
+def test_what_was_missed_has_the_papers_and_changes_of_the_pause_alone():
+    today = replace(WITH_ALL, references=(), groups=(), returned=(ReturnedPaper("Today's", 2),))
+    missed = list_missed(today, [WITH_ALL, WITH_ALL])
+    assert [event.work.title for event in missed.references] == ["A work of ours"]
+    assert [entry.paper.title for entry in missed.groups[0].entries] == ["A new paper"]
+    assert footer_sections(missed) == []
+    assert list_missed(WITH_ALL, [WITH_ALL]).has_news is False
