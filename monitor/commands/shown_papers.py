@@ -100,6 +100,6 @@ def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
         digest = digests.of_period(tx, name, period)
     if digest is None:
         raise UsageError(f"there is no digest of {name!r} for {period!r}")
-    if digests.TEXTS_REMOVED in digest.notes:
+    if digest.texts_removed:
         return explain_again(digest, runtime.active.index(runtime.topics).why)
     return digest

@@ -33,10 +33,8 @@ _TOPICS_IN_SUBJECT = 3
 _LONGEST_IN_SUBJECT = 40
 # Longer lists of sources, and of what is wrong, are counted.
 _NAMED_SOURCES = 3
-# How the note begins that says that answers order the papers.
-ORDERED_BY = "Ordered by "
-# And the one that says how many papers a library has.
-LEFT_OUT = "Left out: "
+# The remarks of digests that were composed by 0.2.0, which did not mark them.
+_EARLIER_REMARKS = ("Ordered by ", "Left out: ")
 _MOST_NOTES = 8
 _LONGEST_NOTE = 400
 _NAMED_TOPICS = 4
@@ -107,7 +105,7 @@ def what_was_read(digest: Digest) -> str:
     )
 
 
-def _first_notes(notes: list[str], noun: str) -> list[str]:
+def _first_notes(notes: Sequence[str], noun: str) -> Sequence[str]:
     more = len(notes) - _MOST_NOTES
     return [*notes[:_MOST_NOTES], f"And {format_count(more, noun)}."] if more > 0 else notes
 
@@ -134,16 +132,28 @@ def _day(at: datetime, digest: Digest) -> str:
     return f"{local.day} {local:%b}"
 
 
+class Note(str):
+    """A note as it is shown."""
+
+    is_problem = True
+
+
 def is_problem(note: str) -> bool:
     """Whether a note is about a problem, not about the order of papers or those left out."""
-    return not note.startswith((ORDERED_BY, LEFT_OUT))
+    return note.is_problem if isinstance(note, Note) else True
 
 
 def digest_notes(digest: Digest) -> list[str]:
     """Return the notes of a digest and of its sources, none too long and not too many."""
-    notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
+    notes = [_shown(note, digest) for note in digest.notes]
     problems = [note for source in digest.report for note in _notes(source, digest)]
     return [*_first_notes(notes, "more note"), *_first_notes(problems, "more source problem")]
+
+
+def _shown(text: str, digest: Digest) -> Note:
+    note = Note(shorten_text(clean(text), _LONGEST_NOTE))
+    note.is_problem = not (text in digest.remarks or text.startswith(_EARLIER_REMARKS))
+    return note
 
 
 def because(digest: Digest) -> str:

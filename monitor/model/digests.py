@@ -267,38 +267,42 @@ class AboutSubscription:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The digest of one subscription for one period: frozen once it is in the store.
-
-    `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
-    `covers_from` is when the last digest was due, None for the first; `waiting` counts papers
-    that did not fit and come next time; `notes` are sentences about faults (a parked topic). The
-    `full` best papers are shown in full, and the `titles` next ones in a line each; `at_most`
-    limits what a message shows. `returned` are papers of earlier digests that are in lists again;
-    they are not counted, and nor are the `references`, changes of the readers' own papers, of
-    which `more_references` come next time. `left_out` are papers (id, revision) that are not
-    shown since a library of the subscription has them. One that `was_missed` is not stored: it
-    lists, for one recipient, what came while they had paused.
-    """
+    """The digest of one subscription for one period: frozen once it is in the store."""
 
     subscription: str
+    # The scheduled local date; for cron, date and time; for `immediately`, a number.
     period: str
     due_at: datetime
     timezone: str
+    # When the last digest was due, None for the first.
     covers_from: datetime | None
     composed_at: datetime
     groups: tuple[DigestSection, ...]
     report: tuple[SourceReport, ...]
+    # How many papers are shown in full, the best first.
     full: int = 25
+    # How many papers did not fit and come next time.
     waiting: int = 0
+    # Sentences, most of them about faults (a parked topic).
     notes: tuple[str, ...] = ()
+    # How many papers after the `full` ones are shown in a line each.
     titles: int = 60
     about: AboutSubscription = AboutSubscription()
+    # Papers of earlier digests that are in lists again. They are not counted.
     returned: tuple[ReturnedPaper, ...] = ()
+    # The most papers that a message shows.
     at_most: int | None = None
+    # Changes of the readers' own papers; `more_references` others come next time.
     references: tuple[ReferenceEvent, ...] = ()
     more_references: int = 0
+    # Papers (id, revision) that are not shown since a library of the subscription has them.
     left_out: tuple[tuple[int, int], ...] = ()
+    # It lists, for one recipient, what came while they had paused. It is not stored.
     was_missed: bool = False
+    # Those of `notes` that report no fault.
+    remarks: tuple[str, ...] = ()
+    # Clean-up removed the texts: its papers are as they are now.
+    texts_removed: bool = False
 
     @property
     def has_news(self) -> bool:

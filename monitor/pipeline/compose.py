@@ -14,7 +14,6 @@ from urllib.parse import quote
 import structlog
 
 from monitor.channels.email.channel import sender_address
-from monitor.digest.about import LEFT_OUT
 from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.explain import Explain, explain_papers
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
@@ -283,6 +282,8 @@ def _digest(
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
         earlier = write_papers.texts_before(tx, drafted.revisions)
+        owned_papers = format_count(len(left_out), "paper")
+        remarks = (f"Left out: {owned_papers} of your library.",) if left_out else ()
         digest = Digest(
             subscription=subscription.name,
             period=slot.period,
@@ -296,7 +297,8 @@ def _digest(
             ),
             full=drafted.full,
             waiting=drafted.waiting,
-            notes=_notes(runtime.active.index(runtime.topics), subscription, len(left_out)),
+            notes=(*_faults(runtime.active.index(runtime.topics), subscription), *remarks),
+            remarks=remarks,
             titles=subscription.settings.titles,
             about=_about(runtime, subscription, slot.period),
             at_most=subscription.settings.at_most,
@@ -355,16 +357,13 @@ def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -
     return before if last and last < before else None
 
 
-def _notes(index: TopicIndex, subscription: Subscription, left_out: int) -> tuple[str, ...]:
-    notes = [
+def _faults(index: TopicIndex, subscription: Subscription) -> list[str]:
+    return [
         f"The topic “{name}” is parked and finds nothing until its query is corrected: "
         f"{error.message}"
         for name in subscription.topics
         if (error := index.error(name))
     ]
-    if left_out:
-        notes.append(f"{LEFT_OUT}{format_count(left_out, 'paper')} of your library.")
-    return tuple(notes)
 
 
 def _owned(

@@ -14,7 +14,7 @@ from math import inf
 
 from msgspec import structs
 
-from monitor.digest.about import ORDERED_BY, join_words
+from monitor.digest.about import join_words
 from monitor.digest.excerpt import excerpt, headline
 from monitor.digest.shown import readable_title
 from monitor.digest.wording import format_count
@@ -98,8 +98,13 @@ class Order:
             groups.append(group)
         counts = {"of your library": len(self.owned), "you marked": self.marked}
         papers = [f"{format_count(n, 'paper')} {whose}" for whose, n in counts.items() if n]
-        note = f"{ORDERED_BY}{join_words(papers)}."
-        return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
+        remark = f"Ordered by {join_words(papers)}."
+        return replace(
+            digest,
+            groups=tuple(groups),
+            notes=(*digest.notes, remark),
+            remarks=(*digest.remarks, remark),
+        )
 
 
 class OrderCache:

@@ -245,6 +245,14 @@ def test_notes_are_neither_long_nor_many() -> None:
     assert notes[-1] == "And 82 more notes."
 
 
+def test_remarks_are_no_problems_also_in_digests_of_earlier_versions() -> None:
+    parked, ordered = "The topic “x” is parked.", "Sorted by 3 papers that you marked."
+    now = digest([], notes=(parked, ordered), remarks=(ordered,))
+    before = digest([], notes=("Ordered by 3 papers you marked.", "Left out: 1 paper.", parked))
+    assert list(map(about.is_problem, about.digest_notes(now))) == [True, False]
+    assert list(map(about.is_problem, about.digest_notes(before))) == [False, False, True]
+
+
 def test_a_reader_learns_why_a_digest_came() -> None:
     few = AboutSubscription("", ("agents", "RL"), "weekdays 08:00")
     assert about.because(digest([], about=few)) == (

@@ -45,7 +45,8 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
         stored = now.get(entry.paper_id)
         return structs.replace(entry, paper=stored.paper if stored else _MERGED)
 
-    return replace(_map_papers(digest, fill), notes=(*digest.notes, TEXTS_REMOVED))
+    notes = (*digest.notes, TEXTS_REMOVED)
+    return replace(_map_papers(digest, fill), notes=notes, texts_removed=True)
 
 
 def _content(row: Any, kind: type[T]) -> T:
