@@ -66,7 +66,7 @@ def _description(setting: Declared) -> str:
         sentences.append(f"required {setting.required_when}")
     if setting.unset:
         sentences.append(f"default: {setting.unset}")
-    texts = [re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", sentence) for sentence in sentences]
+    texts = [re.sub(r"\[([^][]+)\]\([^()]+\)", r"\1", sentence) for sentence in sentences]
     return ". ".join(text[:1].upper() + text[1:] for text in texts).replace("`", "")
 
 
