@@ -161,6 +161,16 @@ def test_W06_secrets_are_masked(load: Load) -> None:
     assert shown["smtp"]["from"] == "a@example.org"
 
 
+def test_W06_an_address_in_a_list_is_masked_and_variables_of_include_do_not_matter(
+    load: Load, write: Write
+) -> None:
+    write("topics: {t: {query: x}}", "more.yaml")
+    text = 'include: ["${MORE}"]\nsynonyms: {feed: ["https://u:hush-4711@example.org/"]}'
+    shown = config.masked(load(text, {"MORE": "more.yaml"}))
+    assert shown["synonyms"] == {"feed": ["https://u:********@example.org/"]}
+    assert "t" in shown["topics"] and "include" not in shown
+
+
 def test_no_library_error_with_a_secret_hangs_on_the_error(write: Write) -> None:
     path = write(SMTP.replace("localhost", "''"))
 
