@@ -40,6 +40,8 @@ def test_addresses_are_shown_without_secrets() -> None:
         ("postgresql://db/m?user=a&password=hush", "postgresql://db/m?user=a&password=********"),
         ("https://x/?to=https%3A%2F%2Fy%2F%3Fkey%3Dhush", "https://x/?to=********"),
         ("https://ada:hush@x/", "https://ada:********@x/"),
+        ("https://ada:hush${KEY}@x/", "https://ada:********@x/"),
+        ("https://ada:hush@[x/", "********"),
         ("https://x/?key=${FEED_KEY}", "https://x/?key=${FEED_KEY}"),
         ("https://x/?keyword=ants&author=Wu&design=1&key=", None),
         ("https://x/?q=a+b%20c&to=https%3A%2F%2Fy%2F", None),
