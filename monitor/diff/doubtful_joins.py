@@ -21,7 +21,7 @@ from monitor.identity.same_work import Verdict, same_work
 from monitor.model import Decision, Finding, Paper, Reason, Reasons, Sighting, SightingText
 
 _RULED = frozenset((Finding.RULED_SAME, Finding.RULED_THIS))
-# What contradicts a join by likeness, beside titles that differ.
+# Findings that contradict a join by likeness, beside titles that differ.
 _CONTRARY = frozenset(
     (
         Finding.YEARS_APART,

@@ -51,7 +51,7 @@ _SINGULAR: Mapping[Reason, str] = {Reason(Finding.YEARS_APART, (1,)): "1 year ap
 
 
 def describe(reasons: Iterable[Reason]) -> str:
-    """Return reasons in words: "titles agree to 93%, 1 year apart"."""
+    """Return the words of reasons: "titles agree to 93%, 1 year apart"."""
     return ", ".join(map(words_of, reasons))
 
 

@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def why(self) -> tuple[str, ...]:
-        """The reasons in words."""
+        """The words of each reason."""
         return tuple(map(words_of, self.reasons))
 
 
