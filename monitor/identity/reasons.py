@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from monitor.model import Finding, Reason, Reasons
 
-# `{:.0%}` is a share, `{:d}` a number, `{}` a word, and `{:s}` the rest of the words.
+# `{:.0%}` is a share, `{:d}` a number, `{}` a word, and `{:s}` the rest of the words. Stores of
+# versions up to 0.2.0 have these words: before you change some, copy them to `FORMER_WORDS`.
 WORDS: Mapping[Finding, str] = {
     Finding.RULED_SAME: "someone ruled that they are the same",
     Finding.RULED_THIS: "someone ruled that it is this paper",
@@ -45,6 +46,9 @@ WORDS: Mapping[Finding, str] = {
         "the abstracts do not outweigh the other words of the titles"
     ),
     Finding.OTHER: "{:s}",
+}
+FORMER_WORDS: Mapping[str, Finding] = {
+    "each abstract bears out its own title": Finding.ABSTRACTS_SUPPORT_THEIR_TITLES,
 }
 # Where the number is one.
 _SINGULAR: Mapping[Reason, str] = {Reason(Finding.YEARS_APART, (1,)): "1 year apart"}
@@ -111,9 +115,8 @@ def _read_words(text: str) -> Iterator[Reason]:
 
 
 def _read_fields(words: str) -> Reason:
-    for finding, pattern in _PATTERNS:
+    for pattern, readers, finding in _PATTERNS:
         if match := pattern.fullmatch(words):
-            readers = (_FIELDS[field][1] for field in _FIELD.findall(WORDS[finding]))
             values = zip(readers, match.groups(), strict=True)
             return Reason(finding, tuple(read(value) for read, value in values))
     return _other(words)
@@ -124,13 +127,17 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(_FIELD.sub(lambda field: _FIELDS[field.group()][0], words), re.DOTALL)
 
 
+_STORED = [
+    *((words, finding) for finding, words in WORDS.items() if finding is not Finding.OTHER),
+    *FORMER_WORDS.items(),
+]
 _FIXED: Mapping[str, Reason] = {
-    **{words: Reason(finding) for finding, words in WORDS.items() if not _FIELD.search(words)},
+    **{words: Reason(finding) for words, finding in _STORED if not _FIELD.search(words)},
     **{words: reason for reason, words in _SINGULAR.items()},
 }
 _PATTERNS = [
-    (finding, _pattern(words))
-    for finding, words in WORDS.items()
-    if words not in _FIXED and finding is not Finding.OTHER
+    (_pattern(words), [_FIELDS[field][1] for field in _FIELD.findall(words)], finding)
+    for words, finding in _STORED
+    if _FIELD.search(words)
 ]
 _MOST_COMMAS = max(words.count(", ") for words in _FIXED)
