@@ -29,8 +29,10 @@ from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.model import (
     ChangeKind,
     DigestPaper,
+    Finding,
     MatchReason,
     Paper,
+    Reason,
     Sighting,
     SightingText,
     TopicWhy,
@@ -170,7 +172,8 @@ def test_what_a_digest_shows_of_a_paper_is_bounded() -> None:
 def test_titles_are_compared_for_readers_in_their_first_characters() -> None:
     def seen(title: str) -> Sighting:
         text = SightingText(title)
-        return Sighting("s", "1", None, "", "", AT, AT, why="the titles are alike", text=text)
+        alike = (Reason(Finding.TITLES_AGREE, (0.99,)),)
+        return Sighting("s", "1", None, "", "", AT, AT, recognised=alike, text=text)
 
     long = "t" * 2_000
     assert other_titles(long, [seen(f"{long} and more")]) == ()

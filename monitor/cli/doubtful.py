@@ -15,6 +15,7 @@ from monitor.cli.options import Call, full_command
 from monitor.cli.terminal import console, facts
 from monitor.commands.json_output import Answer, pick
 from monitor.diff.doubtful_joins import Doubt, judge
+from monitor.identity.reasons import describe
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, papers, sightings
@@ -61,8 +62,8 @@ def _json(doubtful: Doubtful, config: Path) -> Answer:
         "paper": doubtful.paper_id,
         "title": doubtful.title,
         "records": records,
-        "reason": doubt.reason,
-        "recognised": doubt.why or None,
+        "reason": describe(doubt.reasons),
+        "recognised": describe(doubt.recognised) or None,
         "judged": doubt.judged,
         "split": doubtful.command(config),
     }
@@ -83,9 +84,9 @@ def _facts(doubt: Doubt) -> Iterator[tuple[str, str]]:
     for record in doubt.records:
         title = f", “{record.text.title}”" if record.text else ""
         yield "Record", f"{record.source}/{record.raw_id}{title}"
-    if doubt.why:
-        yield "Joined by", doubt.why
-    yield "Refused today" if doubt.judged else "Doubtful", doubt.reason
+    if doubt.recognised:
+        yield "Joined by", describe(doubt.recognised)
+    yield "Refused today" if doubt.judged else "Doubtful", describe(doubt.reasons)
 
 
 def find_doubtful(runtime: Runtime) -> tuple[list[Doubtful], int, int]:

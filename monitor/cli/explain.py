@@ -13,6 +13,7 @@ from monitor.commands.explain import Explanation, known_from
 from monitor.commands.explain import explain as explain_paper
 from monitor.commands.json_output import explanation_json
 from monitor.digest.wording import format_ordinal
+from monitor.identity.reasons import describe
 from monitor.store.papers.papers import Origin
 
 
@@ -41,7 +42,7 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     for seen in origin.sightings:
         document = f", {seen.document}" if seen.document else ""
         title = f", “{seen.text.title}”" if seen.text else ""
-        why = f": {seen.why}" if seen.why else ""
+        why = f": {describe(seen.recognised)}" if seen.recognised else ""
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{why}"
     for joined in explanation.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"

@@ -13,9 +13,12 @@ from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
 from monitor.identity import reference_events as reference_events_of
 from monitor.identity.keys import with_keys
+from monitor.identity.reasons import describe
 from monitor.model import (
+    Finding,
     IncomingPaper,
     Paper,
+    Reason,
     ReferenceChange,
     ReferenceEvent,
     Role,
@@ -43,7 +46,8 @@ def merge(runtime: Runtime, wanted: Sequence[str]) -> FoundPaper:
         names = identity_rulings.names_of(tx, stored)
         for other in others:
             identity_rulings.rule(tx, names[first], names[other], identity_rulings.SAME, now)
-        pairs = [(first, other, "someone ruled that they are the same") for other in others]
+        why = describe([Reason(Finding.RULED_SAME)])
+        pairs = [(first, other, why) for other in others]
         merge_papers.merge(tx, pairs, now)
         [merged] = load_found(tx, [first])
         return merged

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from monitor.model import Delivery, Judgement, Paper
+from monitor.identity.reasons import describe
+from monitor.model import Delivery, Judgement, Paper, Sighting
 from monitor.model.paper_fields import IN_PAPERS, IN_READ, Use, names_of
 from monitor.text.addresses import paper_links
 
@@ -128,11 +129,20 @@ def explanation_json(explanation: Explanation) -> Answer:
         **_fields(stored.paper, IN_PAPERS),
         "withdrawn": stored.paper.withdrawn,
         **pick(stored, "first_seen news_at"),
-        "sources": plain(origin.sightings),
+        "sources": list(map(_sighting, origin.sightings)),
         "changes": plain(origin.changes),
         "digests": [pick(sent, names) for sent in explanation.digests],
         **pick(explanation, "topics joined rulings libraries reported shared_keys"),
     }
+
+
+def _sighting(sighting: Sighting) -> Answer:
+    answer = pick(
+        sighting, "source raw_id version announce fingerprint first_seen last_seen document past"
+    )
+    if sighting.filled:  # scripts read there what a reference list filled in
+        answer["announce"] = f"@filled {', '.join(sighting.filled)}"
+    return answer | {"why": describe(sighting.recognised), "text": plain(sighting.text)}
 
 
 def rated_json(rated: Iterable[Rated]) -> Answer:

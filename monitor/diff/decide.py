@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import says_no_more, with_placeholders
 from monitor.identity.notices import have_other_ids, notice
+from monitor.identity.reasons import describe
 from monitor.identity.resolve import (
     Key,
     KnownWork,
@@ -48,6 +49,7 @@ from monitor.model import (
     FirstRun,
     IncomingPaper,
     Paper,
+    Reasons,
 )
 from monitor.text import without_withdrawal
 
@@ -129,7 +131,7 @@ class _Chunk:
 
     def _resolve(
         self, keyed: IncomingPaper, candidates: Sequence[Candidate]
-    ) -> tuple[IncomingPaper, list[tuple[KnownWork, str]]]:
+    ) -> tuple[IncomingPaper, list[tuple[KnownWork, Reasons]]]:
         """Return a record as far as its source can know, and the works that it is of.
 
         One that may mark no paper as withdrawn is a report. A paper that comes after a report
@@ -137,13 +139,13 @@ class _Chunk:
         """
         matching = self._match(keyed, candidates)
         if keyed.paper.withdrawn and not keyed.retracted and not notice(keyed.paper):
-            marked = [(work, why) for work, why in matching if self._basis(keyed, work)]
+            marked = [(work, reasons) for work, reasons in matching if self._basis(keyed, work)]
             if not marked and self.circumstances.standing.authority is not Authority.EVERY:
                 # A publisher may give the retraction a DOI of its own.
                 unnamed = contest(keyed, keyed.own_keys)
                 marked = [
-                    (work, why)
-                    for work, why in self._match(unnamed, candidates)
+                    (work, reasons)
+                    for work, reasons in self._match(unnamed, candidates)
                     if may_retract(keyed.paper, work.paper)
                     and self._basis(keyed, work) in OF_PUBLISHER
                 ]
@@ -195,20 +197,20 @@ class _Chunk:
 
     def _match(
         self, keyed: IncomingPaper, candidates: Sequence[Candidate]
-    ) -> list[tuple[KnownWork, str]]:
+    ) -> list[tuple[KnownWork, Reasons]]:
         """Return the works that a record is of, strongest first, with the reasons.
 
         Only stored papers that keys or the source's id lead to are sought beside the first one.
         An identifier that leads to another work, by no better a claim, proves nothing from then on.
         """
-        matching: list[tuple[KnownWork, str]] = []
+        matching: list[tuple[KnownWork, Reasons]] = []
         stored = map(stored_work, sorted(candidates, key=strength))
         for work in chain(stored, self._earlier_works(keyed)):
             if matching and not (work.candidate and work.by_name):
                 break
             record = contest(keyed, self.contested)
-            if reason := recognise(record, work):
-                matching.append((work, reason))
+            if reasons := recognise(record, work):
+                matching.append((work, reasons))
             else:
                 proof, _ = shared_identifiers(record, work.keys)
                 self.contested.update(p for p in proof if record.claim(p) == work.keys[p])
@@ -240,14 +242,16 @@ class _Chunk:
         paper = self.decisions[position].keyed.paper
         return KnownWork(paper, tuple(texts), keys, frozenset({found_by}), position=position)
 
-    def _known(self, keyed: IncomingPaper, matching: Sequence[tuple[KnownWork, str]]) -> Decision:
-        work, reason = matching[0]
+    def _known(
+        self, keyed: IncomingPaper, matching: Sequence[tuple[KnownWork, Reasons]]
+    ) -> Decision:
+        work, reasons = matching[0]
         news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
         if (first := work.candidate) is None:
             paper_id, earlier_in_chunk = self._root(work.position or 0)
-            why = f"again in this reading: {reason}"
+            why = f"again in this reading: {describe(reasons)}"
             decision = Decision(
-                keyed, None, paper_id, earlier_in_chunk, news, why, recognised=reason
+                keyed, None, paper_id, earlier_in_chunk, news, why, recognised=reasons
             )
         else:
             self.stored[first.stored.id] = first
@@ -259,7 +263,7 @@ class _Chunk:
                 for other in others
                 if proven and other and _are_one(keyed.paper, first, other)
             ]
-            decision = replace(_compare(keyed, first, reason), news=news, joins=tuple(joins))
+            decision = replace(_compare(keyed, first, reasons), news=news, joins=tuple(joins))
         return self._with_twins(decision, work.paper)
 
     def _root(self, position: int) -> Root:
@@ -339,9 +343,9 @@ def _are_one(record: Paper, first: Candidate, other: Candidate) -> bool:
     return all(may_be_same_work(a, b) for a, b in pairs)
 
 
-def _compare(keyed: IncomingPaper, candidate: Candidate, why: str) -> Decision:
+def _compare(keyed: IncomingPaper, candidate: Candidate, recognised: Reasons) -> Decision:
     """Decide what is new about a record of a stored paper: revised, withdrawn or nothing."""
-    kind, reason = next(_changes(keyed, candidate), (None, why))
+    kind, why = next(_changes(keyed, candidate), (None, describe(recognised)))
     # The text of a withdrawn paper mostly says that it is withdrawn.
     changed = not keyed.paper.withdrawn and _gives_another_text(keyed, candidate)
     silently = kind is None and (changed or not_reread_since_split(keyed, candidate))
@@ -349,9 +353,9 @@ def _compare(keyed: IncomingPaper, candidate: Candidate, why: str) -> Decision:
         keyed,
         kind,
         candidate.stored.id,
-        why=reason,
+        why=why,
         text_changed_silently=silently,
-        recognised=why,
+        recognised=recognised,
     )
 
 
@@ -396,7 +400,7 @@ def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:
     """Return pairs of the decisions' papers (`ids`) that records prove to be one, with reasons."""
     return [
-        (id, other, f"one record names both: {decision.recognised}")
+        (id, other, f"one record names both: {describe(decision.recognised)}")
         for id, decision in zip(ids, decisions, strict=True)
         for other in (*decision.joins, *(ids[position] for position in decision.twin_joins))
     ]

@@ -2,12 +2,11 @@
 
 The records of a paper are decided on again as if one reading brought them all (`decide_chunk`).
 Abstracts are not stored with records: the paper's abstract is used for the records whose
-fingerprints match it, and for others the share that agreed comes from the reason of their merge.
+fingerprints match it, and for others the share that agreed comes from the reasons of their merge.
 """
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,35 +18,39 @@ from monitor.identity.compare_texts import Comparison, compare_texts
 from monitor.identity.keys import LINK, fingerprint, group_by_scheme, identifiers, with_keys
 from monitor.identity.resolve import Key, by_likeness
 from monitor.identity.same_work import Verdict, same_work
-from monitor.model import Decision, Paper, Sighting, SightingText
+from monitor.model import Decision, Finding, Paper, Reason, Reasons, Sighting, SightingText
 
-_RULED = "someone ruled"
-_SAME_ENTRY = "same entry of its source"
-_ABSTRACTS = re.compile(r"abstracts agree to (\d+)%")
-# Words in the reason of a join that contradict it, beside titles that differ.
-_CONTRARY = re.compile(r"years? apart|other venues|one in a journal|another part or number")
-_SAME_TITLE = re.compile(r"(?:different \S+, )?same title\b")
+_RULED = frozenset((Finding.RULED_SAME, Finding.RULED_THIS))
+# Findings that contradict a join by likeness, beside titles that differ.
+_CONTRARY = frozenset(
+    (
+        Finding.YEARS_APART,
+        Finding.OTHER_VENUES,
+        Finding.JOURNAL_AND_CONFERENCE,
+        Finding.OTHER_PART,
+    )
+)
 # One paper may have several of these.
 _SEVERAL = frozenset({LINK, "doi"})
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Records of a paper that would be another one today, with the reason.
+    """Records of a paper that would be another one today, with the reasons.
 
     `keys` are identifiers to part where no record is known to have given them. `judged` is false
-    where the texts of the records were not stored: then only identifiers and `why` speak.
+    where the texts of the records were not stored: then only identifiers and `recognised` speak.
     """
 
     records: tuple[Sighting, ...]
-    reason: str
+    reasons: Reasons
     judged: bool
     keys: tuple[Key, ...] = ()
 
     @property
-    def why(self) -> str:
+    def recognised(self) -> Reasons:
         """By what the records were recognised when they were joined."""
-        return next((record.why for record in self.records if record.why), "")
+        return next((record.recognised for record in self.records if record.recognised), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def judge(
 
     `keys` are the identifiers that it is recognised by, `common` those that prove nothing.
     """
-    seen = sorted(sightings, key=lambda sighting: (sighting.first_seen, bool(sighting.why)))
+    seen = sorted(sightings, key=lambda sighting: (sighting.first_seen, bool(sighting.recognised)))
     if seen[0].text is None:  # a paper says what its first record said
         shares = SightingText(paper.title, paper.authors, paper.venue, paper.year)
         seen[0] = structs.replace(seen[0], text=shares)
@@ -89,7 +92,7 @@ def _refused_today(
     first, *others = _works(records, seen)
     for work in others:
         verdict = _compare(records[first[0]], records[work[0]], seen[work[0]])
-        yield Doubt(tuple(seen[at] for at in work), ", ".join(verdict.why), judged=True)
+        yield Doubt(tuple(seen[at] for at in work), verdict.reasons, judged=True)
 
 
 def _works(records: Sequence[Paper], seen: Sequence[Sighting]) -> list[list[int]]:
@@ -113,12 +116,13 @@ def _twins(
     at: int, decision: Decision, records: Sequence[Paper], seen: Sequence[Sighting]
 ) -> Iterator[int]:
     """Yield the earlier records that one is the work of; abstracts count as they did."""
-    if seen[at].why.startswith(_RULED):
+    if _first(seen[at]) in _RULED:
         yield 0
-    agreed = _ABSTRACTS.search(seen[at].why)
-    if decision.earlier_in_chunk is not None and not (agreed and by_likeness(decision.recognised)):
+    by_abstract = _abstracts(seen[at]) is not None
+    likeness = by_likeness(decision.recognised)
+    if decision.earlier_in_chunk is not None and not (by_abstract and likeness):
         yield decision.earlier_in_chunk
-    elif agreed:
+    elif by_abstract:
         for earlier in range(min(at, MAX_TWINS)):
             if _compare(records[earlier], records[at], seen[at]).same:
                 yield earlier
@@ -126,15 +130,27 @@ def _twins(
 
 def _compare(earlier: Paper, record: Paper, seen: Sighting) -> Verdict:
     """Compare two records; where an abstract is not known, it agrees as far as it did."""
-    shares = None if earlier.abstract and record.abstract else _ABSTRACTS.search(seen.why)
-    return same_work(earlier, record, int(shares[1]) / 100 if shares else None)
+    both_known = earlier.abstract and record.abstract
+    return same_work(earlier, record, None if both_known else _abstracts(seen))
+
+
+def _first(seen: Sighting) -> Finding | None:
+    return seen.recognised[0].finding if seen.recognised else None
+
+
+def _abstracts(seen: Sighting) -> float | None:
+    """Return how far abstracts agreed when a record was recognised, None if not by them."""
+    for reason in seen.recognised:
+        if reason.finding is Finding.ABSTRACTS_AGREE:
+            return float(reason.of[0])
+    return None
 
 
 def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[Key]) -> Paper:
     """Return a record as far as it is known; `first` is the paper's first, of which some are."""
     text = seen.text or SightingText("")
     keys = group_by_scheme(key for key in text.keys if key not in common)
-    entry = first if seen.why.startswith(_SAME_ENTRY) else seen
+    entry = first if _first(seen) is Finding.SAME_ENTRY else seen
     return Paper(
         text.title,
         paper.abstract if paper.abstract and has_abstract(paper, seen) else "",
@@ -181,13 +197,14 @@ def _contradictions(
             if all(sighting.text for sighting in named) and named:
                 continue  # judged by its text
             listed |= {(sighting.source, sighting.raw_id) for sighting in named}
-            reason = f"two identifiers of one scheme: {scheme} {first} and {value}"
-            yield Doubt(tuple(named), reason, judged=False, keys=((scheme, value),))
+            reason = Reason(Finding.TWO_IDENTIFIERS, (scheme, first, value))
+            yield Doubt(tuple(named), (reason,), judged=False, keys=((scheme, value),))
     for sighting in unknown:
-        why, is_listed = sighting.why, (sighting.source, sighting.raw_id) in listed
-        differ = by_likeness(why) and not _SAME_TITLE.match(why)
-        if differ and _CONTRARY.search(why) and not is_listed:
-            yield Doubt((sighting,), why, judged=False)
+        is_listed = (sighting.source, sighting.raw_id) in listed
+        findings = {reason.finding for reason in sighting.recognised}
+        differ = by_likeness(sighting.recognised) and Finding.SAME_TITLE not in findings
+        if differ and not _CONTRARY.isdisjoint(findings) and not is_listed:
+            yield Doubt((sighting,), sighting.recognised, judged=False)
 
 
 def _has_key(seen: Sighting, key: Key) -> bool:

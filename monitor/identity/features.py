@@ -171,14 +171,14 @@ def _count_other_words(words: Sequence[str], names: Sequence[authors.Name]) -> i
 
 @dataclass(frozen=True, slots=True)
 class SharedIdentifiers:
-    """The identifiers that two records share, each as "scheme value" or "".
+    """The identifiers that two records share, as (scheme, value).
 
     `proof` is one that both have as a field, `mention` one that either has from a link or a text;
     `conflict` is a scheme in which both have only different ones.
     """
 
-    proof: str = ""
-    mention: str = ""
+    proof: tuple[str, str] | None = None
+    mention: tuple[str, str] | None = None
     conflict: str = ""
 
 
@@ -187,7 +187,7 @@ def compare_identifiers(a: Paper, b: Paper) -> SharedIdentifiers:
     shared = sorted(pair for pair in ours.keys() & theirs.keys() if pair[0] != LINK)
     for pair in shared:
         if max(ours[pair], theirs[pair]) <= Claim.FIELD:
-            return SharedIdentifiers(proof=" ".join(pair))
+            return SharedIdentifiers(proof=pair)
     own, others = (
         group_by_scheme(pair for pair in claims if pair not in shared and pair[0] != LINK)
         for claims in (ours, theirs)
@@ -200,7 +200,7 @@ def compare_identifiers(a: Paper, b: Paper) -> SharedIdentifiers:
         ),
         "",
     )
-    return SharedIdentifiers(mention=" ".join(shared[0]) if shared else "", conflict=conflict)
+    return SharedIdentifiers(mention=shared[0] if shared else None, conflict=conflict)
 
 
 def _preprint(dois: Sequence[str]) -> bool:

@@ -20,6 +20,7 @@ from monitor.model import (
     ChangeKind,
     Decision,
     Effect,
+    Finding,
     IncomingPaper,
     Paper,
 )
@@ -69,20 +70,20 @@ def is_about(a: Paper, b: Paper) -> bool:
     return any(not set(about(one)).isdisjoint(identifiers(other)) for one, other in pairs)
 
 
-def contradicts(a: Paper, b: Paper) -> str:
-    """Return why two similar records without a shared identifier are two, else "".
+def contradicts(a: Paper, b: Paper) -> Finding | None:
+    """Return why two similar records without a shared identifier are two, else None.
 
     A notice has the title and authors of its paper, and is not that paper. Two notices of one kind
     are two if they are about different papers, or have different ids of one scheme.
     """
     ours, theirs = notice(a), notice(b)
     if ours != theirs:
-        return "one is about the other"
+        return Finding.ABOUT_THE_OTHER
     if not ours:
-        return ""
+        return None
     if have_other_ids(about(a), about(b)):
-        return "notices about different papers"
-    return "two notices" if have_other_ids(identifiers(a), identifiers(b)) else ""
+        return Finding.NOTICES_ABOUT_DIFFERENT_PAPERS
+    return Finding.TWO_NOTICES if have_other_ids(identifiers(a), identifiers(b)) else None
 
 
 def have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:

@@ -27,9 +27,12 @@ from monitor.identity.same_work import (
 from monitor.model import (
     Candidate,
     Claim,
+    Finding,
     IncomingPaper,
     OtherTitle,
     Paper,
+    Reason,
+    Reasons,
     Sighting,
     SightingText,
 )
@@ -47,8 +50,11 @@ MAX_OTHER_TITLES = 3
 # Titles are compared up to this length; the longest have some five hundred characters.
 MAX_TITLE_LENGTH = 2_000
 
-# The beginnings of reasons by identifier, entry or person; all others are by likeness.
-_BY_NAME = re.compile(r"someone ruled|same entry of its source|same (?!title\b)\S+ \S")
+# Reasons that begin so are by identifier, entry or person; all others are by likeness.
+_BY_NAME = frozenset(
+    (Finding.RULED_SAME, Finding.RULED_THIS, Finding.SAME_ENTRY, Finding.SAME_IDENTIFIER)
+)
+_SAME_ENTRY = Reason(Finding.SAME_ENTRY)
 _NAME = re.compile(r"[^\W\d_]{2,}")
 
 Key = tuple[str, str]
@@ -96,50 +102,50 @@ def strength(candidate: Candidate) -> tuple[int, bool, int]:
     return matched_by, "raw_id" not in candidate.found_by, candidate.stored.id
 
 
-def recognise(record: IncomingPaper, work: KnownWork) -> str:
-    """Return why a record is of a known work, or "" if it is not."""
+def recognise(record: IncomingPaper, work: KnownWork) -> Reasons:
+    """Return why a record is of a known work; nothing if it is not."""
     candidate = work.candidate
     if candidate is None:
         return _match(record, work)
     if candidate.ruled == "same":
-        return "someone ruled that they are the same"
+        return (Reason(Finding.RULED_SAME),)
     # A shared identifier overrides the ruling, unless another one contradicts it.
     proof, _ = shared_identifiers(record, work.keys)
     if candidate.ruled == "different" and (
         not proof or conflicting_scheme(record.keys, candidate.keys)
     ):
-        return ""
+        return ()
     return _match(record, work) or _same_entry(record, candidate)
 
 
-def by_likeness(why: str) -> bool:
-    """Whether a stored reason is by likeness alone."""
-    return bool(why) and not _BY_NAME.match(why)
+def by_likeness(reasons: Reasons) -> bool:
+    """Whether a record was recognised by likeness alone."""
+    return bool(reasons) and reasons[0].finding not in _BY_NAME
 
 
-def _same_entry(record: IncomingPaper, candidate: Candidate) -> str:
+def _same_entry(record: IncomingPaper, candidate: Candidate) -> Reasons:
     """Whether an entry is unchanged, and so still of the same paper, or put there by a person."""
     entries = _entries_of(record, candidate)
     if not entries:
-        return ""
+        return ()
     if not_reread_since_split(record, candidate):
-        return "someone ruled that it is this paper"
+        return (Reason(Finding.RULED_THIS),)
     # An identifier that proves nothing by itself does so together with the entry's name.
     carried = {*candidate.common, *candidate.keys}
     shared = (pair for pair in record.keys if pair in carried)
-    common = next((f"{s} {v}" for s, v in shared if _is_beside_name(record, (s, v))), "")
+    common = next((pair for pair in shared if _is_beside_name(record, pair)), None)
     if common and not conflicting_scheme(record.keys, candidate.keys):
-        return f"same entry of its source, same {common}"
+        return _SAME_ENTRY, Reason(Finding.SAME_IDENTIFIER, common)
     # By their text alone, thousands of notices called "Correction" have one name.
     if record.raw_id.startswith(TEXT) and have_other_ids(record.own_keys, candidate.keys):
-        return ""
+        return ()
     if any(record.fingerprint in (seen.fingerprint, *seen.past) for seen in entries):
-        return "same entry of its source"
+        return (_SAME_ENTRY,)
     # A paper has the text of its first record, and this entry may be another one.
     texts = (seen.text for seen in entries if seen.text and seen.text.title)
     if any(_texts_confirm_link(record, _paper_of(text), candidate.keys) for text in texts):
-        return "same entry of its source"
-    return ""
+        return (_SAME_ENTRY,)
+    return ()
 
 
 def _is_beside_name(record: IncomingPaper, pair: Key) -> bool:
@@ -197,13 +203,14 @@ def contest(record: IncomingPaper, contested: Collection[Key]) -> IncomingPaper:
     return structs.replace(record, contested=(*record.contested, *pairs)) if pairs else record
 
 
-def _match(record: IncomingPaper, work: KnownWork) -> str:
-    """Return why identifiers or texts make a record one of a work, or ""."""
+def _match(record: IncomingPaper, work: KnownWork) -> Reasons:
+    """Return why identifiers or texts make a record one of a work; nothing if they do not."""
     proof, mentions = shared_identifiers(record, work.keys)
     if proof:
-        return _same(proof[0]) if _may_share(record, work) else ""
+        may_share = _may_share(record, work)
+        return (Reason(Finding.SAME_IDENTIFIER, proof[0]),) if may_share else ()
     if mentions and _titles_confirm(record, work):
-        return _same(mentions[0])
+        return (Reason(Finding.SAME_IDENTIFIER, mentions[0]),)
     paper, unproven = work.paper, {*record.contested, *mentions}
     if unproven:
         paper = _without_keys(paper, unproven)
@@ -211,21 +218,17 @@ def _match(record: IncomingPaper, work: KnownWork) -> str:
     if work.found_by <= {"block", "former name"} and not may_match_cheaply(
         record, paper.title, paper.authors
     ):
-        return ""
+        return ()
     verdict = same_work(record.paper, paper)
     if verdict.same:
-        return ", ".join(verdict.why)
+        return verdict.reasons
     same_place = "raw_id" in work.found_by or any(pair in work.keys for pair in record.keys)
     same_place = same_place or _has_title_and_page(record, paper)
     if not same_place or contradicts(record.paper, paper):
-        return ""
+        return ()
     if _texts_confirm_link(record, paper, work.keys):
-        return "same entry of its source, " + ", ".join(verdict.why)
-    return ""
-
-
-def _same(pair: Key) -> str:
-    return f"same {pair[0]} {pair[1]}"
+        return (_SAME_ENTRY, *verdict.reasons)
+    return ()
 
 
 def _has_title_and_page(record: IncomingPaper, paper: Paper) -> bool:
@@ -337,10 +340,11 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
     ]
     shown = {_shown_key(title)}
     # The title of a record merged by likeness may have replaced the first record's.
-    replaced = any(key in shown and by_likeness(sighting.why) for key, _, sighting in titles)
+    replaced = any(key in shown and by_likeness(sighting.recognised) for key, _, sighting in titles)
     others = []
     for key, other, sighting in titles:
-        if key not in shown and (by_likeness(sighting.why) or (replaced and not sighting.why)):
+        reasons = sighting.recognised
+        if key not in shown and (by_likeness(reasons) or (replaced and not reasons)):
             others.append(OtherTitle(other, sighting.source))
             shown.add(key)
     return tuple(others[:MAX_OTHER_TITLES])

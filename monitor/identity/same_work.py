@@ -7,15 +7,16 @@ uses is stricter: enough odds, and no rule of `RULES` against it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from monitor.identity.compare_texts import Comparison, compare_texts, same_title
 from monitor.identity.features import Evidence, compare_identifiers, gather
 from monitor.identity.keys import identifiers
 from monitor.identity.notices import contradicts, is_about
+from monitor.identity.reasons import words_of
 from monitor.identity.weights import balance
-from monitor.model import Paper
+from monitor.model import Finding, Paper, Reason, Reasons
 
 # A wrong merge hides a paper permanently, and so weighs ten misses: ln 10 = 2.3, less the share
 # that the rules below prevent already.
@@ -60,11 +61,16 @@ Keys = Collection[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`score` from 0 to 1, balanced at 0.5; `same`, the stricter decision; `why`, the reasons."""
+    """`score` from 0 to 1, balanced at 0.5; `same`, the stricter decision; its `reasons`."""
 
     score: float
     same: bool
-    why: tuple[str, ...]
+    reasons: Reasons
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """The words of each reason."""
+        return tuple(map(words_of, self.reasons))
 
 
 def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
@@ -75,25 +81,30 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
     """
     shared = compare_identifiers(a, b)
     if is_about(a, b):
-        return Verdict(0.0, False, ("one is about the other",))
+        return _two(Reason(Finding.ABOUT_THE_OTHER))
     other = conflicting_scheme(identifiers(a), identifiers(b))
     if shared.proof:
-        same = f"same {shared.proof}"
+        same = Reason(Finding.SAME_IDENTIFIER, shared.proof)
         if other and not texts_agree(a, b):
-            return Verdict(0.0, False, (same, f"different {other}", "texts disagree"))
+            different = Reason(Finding.DIFFERENT_IDENTIFIER, (other,))
+            return _two(same, different, Reason(Finding.TEXTS_DISAGREE))
         if compare_texts(a, b) is Comparison.DIFFER:
-            return Verdict(0.0, False, (same, "nothing else agrees"))
+            return _two(same, Reason(Finding.NOTHING_ELSE_AGREES))
         return Verdict(1.0, True, (same,))
     if shared.mention and not other and same_title(a.title, b.title) and not contradicts(a, b):
-        return Verdict(1.0, True, (f"same {shared.mention}",))
-    if reason := contradicts(a, b):
-        return Verdict(0.0, False, (reason,))
+        return Verdict(1.0, True, (Reason(Finding.SAME_IDENTIFIER, shared.mention),))
+    if finding := contradicts(a, b):
+        return _two(Reason(finding))
     evidence = gather(a, b, shared.conflict)
     if evidence is None:
-        return Verdict(0.0, False, ("titles differ", "no author in common"))
+        return _two(Reason(Finding.TITLES_DIFFER), Reason(Finding.NO_COMMON_AUTHOR))
     if abstracts is not None:
         evidence = replace(evidence, abstract=abstracts, terms=1.0)
     return judge(evidence, balance(evidence))
+
+
+def _two(*reasons: Reason) -> Verdict:
+    return Verdict(0.0, False, reasons)
 
 
 def conflicting_scheme(ours: Keys, theirs: Keys) -> str:
@@ -164,11 +175,12 @@ class Rule:
     """A condition on the evidence, its reason, and when it separates the records.
 
     When it `vetoes`, they are not joined, however likely they are one work; when it `contradicts`,
-    it also takes its weight off the odds. `words` are formatted with the evidence as `e`.
+    it also takes its weight off the odds. `of` is what the evidence has for the reason.
     """
 
     holds: Condition
-    words: str = ""
+    finding: Finding | None = None
+    of: Callable[[Evidence], str | float | None] | None = None
     vetoes: Condition = _never
     contradicts: Condition = _never
 
@@ -179,7 +191,14 @@ def judge(evidence: Evidence, odds: float) -> Verdict:
         odds = min(odds, 0.0) + CONTRADICTED
     same = odds >= SURE and not any(rule.vetoes(evidence) for rule in holding)
     score = 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
-    return Verdict(score, same, tuple(r.words.format(e=evidence) for r in holding if r.words))
+    return Verdict(score, same, tuple(_reasons(holding, evidence)))
+
+
+def _reasons(holding: Iterable[Rule], evidence: Evidence) -> Iterator[Reason]:
+    for rule in holding:
+        if rule.finding:
+            of = rule.of(evidence) if rule.of else None
+            yield Reason(rule.finding, () if of is None else (of,))
 
 
 def _same_text(e: Evidence) -> bool:
@@ -301,55 +320,60 @@ RULES = (
     Rule(_lacks_support, vetoes=_always),
     Rule(
         lambda e: bool(e.conflict),
-        "different {e.conflict}",
+        Finding.DIFFERENT_IDENTIFIER,
+        lambda e: e.conflict,
         contradicts=lambda e: not _equal_to_the_letter(e),
     ),
-    Rule(lambda e: e.title.equal, "same title"),
-    Rule(lambda e: not e.title.equal, "titles agree to {e.title.agreement:.0%}"),
+    Rule(lambda e: e.title.equal, Finding.SAME_TITLE),
+    Rule(lambda e: not e.title.equal, Finding.TITLES_AGREE, lambda e: e.title.agreement),
     Rule(
         lambda e: e.title.column,
-        "a title that returns with every issue",
+        Finding.RECURRING_TITLE,
         vetoes=_other_text,
         contradicts=lambda e: bool(e.years_apart) and _other_text(e),
     ),
     Rule(
         lambda e: e.title.other_part or e.title.other_number,
-        "another part or number",
+        Finding.OTHER_PART,
         vetoes=lambda e: e.title.other_number and not _is_revision(e),
         contradicts=lambda e: e.title.other_part or _other_text(e),
     ),
-    Rule(lambda e: e.title.another, "one says that it is another", vetoes=_other_text),
+    Rule(lambda e: e.title.another, Finding.SAYS_IT_IS_ANOTHER, vetoes=_other_text),
     Rule(
         lambda e: e.title.preceded,
-        "one has words before the other's title",
+        Finding.WORDS_BEFORE_TITLE,
         vetoes=lambda e: e.title.either < SWAPPED_COMMON and _other_text(e),
     ),
-    Rule(lambda e: e.title.about, "one is about the other", contradicts=_always),
-    Rule(lambda e: e.authors is None, "authors not given"),
-    Rule(lambda e: e.authors is not None, "authors agree to {e.authors.share:.0%}"),
-    Rule(lambda e: e.years_apart == 1, "1 year apart"),
-    Rule(lambda e: (e.years_apart or 0) > 1, "{e.years_apart} years apart"),
+    Rule(lambda e: e.title.about, Finding.ABOUT_THE_OTHER, contradicts=_always),
+    Rule(lambda e: e.authors is None, Finding.AUTHORS_NOT_GIVEN),
+    Rule(
+        lambda e: e.authors is not None,
+        Finding.AUTHORS_AGREE,
+        lambda e: e.authors.share if e.authors else None,
+    ),
+    Rule(lambda e: bool(e.years_apart), Finding.YEARS_APART, lambda e: e.years_apart),
     Rule(
         lambda e: e.two_publications,
-        "one in a journal, one at a conference",
+        Finding.JOURNAL_AND_CONFERENCE,
         vetoes=lambda e: bool(e.years_apart) and _other_text(e),
         contradicts=lambda e: bool(e.years_apart) and _other_text(e) and not e.cut,
     ),
-    Rule(lambda e: e.series is False and not e.two_publications, "other venues"),
+    Rule(lambda e: e.series is False and not e.two_publications, Finding.OTHER_VENUES),
     Rule(_in_other_series, vetoes=_always),
-    Rule(lambda e: e.abstract is None, "abstracts not comparable"),
+    Rule(lambda e: e.abstract is None, Finding.ABSTRACTS_NOT_COMPARABLE),
     Rule(
         lambda e: e.abstract is not None,
-        "abstracts agree to {e.abstract:.0%}",
+        Finding.ABSTRACTS_AGREE,
+        lambda e: e.abstract,
         vetoes=lambda e: (e.abstract or 0.0) < UNLIKE_ABSTRACT > (e.terms or 0.0),
     ),
-    Rule(lambda e: e.other_subject, "each abstract supports its own title", vetoes=_always),
+    Rule(lambda e: e.other_subject, Finding.ABSTRACTS_SUPPORT_THEIR_TITLES, vetoes=_always),
     Rule(
         lambda e: not e.other_subject and _has_other_title(e),
-        "the abstracts do not outweigh the other words of the titles",
+        Finding.TITLES_OUTWEIGH_ABSTRACTS,
         vetoes=_always,
     ),
-    Rule(_may_recur, "a title that may return", vetoes=_always),
-    Rule(lambda e: e.title.other_number and _is_revision(e), "revised under another number"),
-    Rule(_printed_in_two_years, "one conference, in two years", contradicts=_always),
+    Rule(_may_recur, Finding.TITLE_MAY_RECUR, vetoes=_always),
+    Rule(lambda e: e.title.other_number and _is_revision(e), Finding.REVISED_NUMBER),
+    Rule(_printed_in_two_years, Finding.ONE_CONFERENCE_IN_TWO_YEARS, contradicts=_always),
 )

@@ -39,7 +39,6 @@ from monitor.model.digests import UnsentMatch as UnsentMatch
 from monitor.model.digests import WithdrawnBy as WithdrawnBy
 from monitor.model.digests import best_papers as best_papers
 from monitor.model.digests import share_places as share_places
-from monitor.model.identity import FILLED as FILLED
 from monitor.model.identity import Authority as Authority
 from monitor.model.identity import Candidate as Candidate
 from monitor.model.identity import ChangeKind as ChangeKind
@@ -64,6 +63,9 @@ from monitor.model.paper import Month as Month
 from monitor.model.paper import Paper as Paper
 from monitor.model.paper import arxiv_month as arxiv_month
 from monitor.model.paper import record_of as record_of
+from monitor.model.reasons import Finding as Finding
+from monitor.model.reasons import Reason as Reason
+from monitor.model.reasons import Reasons as Reasons
 from monitor.model.sources import AskedWorks as AskedWorks
 from monitor.model.sources import DayCount as DayCount
 from monitor.model.sources import Document as Document

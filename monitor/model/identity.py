@@ -9,6 +9,7 @@ from enum import Enum, IntEnum, StrEnum
 import msgspec
 
 from monitor.model.paper import Paper
+from monitor.model.reasons import Reasons
 
 
 class Claim(IntEnum):
@@ -80,16 +81,13 @@ class SightingText(msgspec.Struct, frozen=True):
     keys: tuple[tuple[str, str], ...] = ()
 
 
-# The `announce` of a reference list begins so, with what it filled in after it.
-FILLED = "@filled "
-
-
 class Sighting(msgspec.Struct, frozen=True):
     """The last report of a paper by one source, and the document of the first one.
 
-    `past` are the last fingerprints before this one, the latest first; `why` is how the
+    `past` are the last fingerprints before this one, the latest first; `recognised` is how the
     paper was recognised when this source first reported it. `text` is None where it was not
-    loaded, and for records last read before texts were stored.
+    loaded, and for records last read before texts were stored. `filled` are the fields that a
+    reference list filled in, such as "link"; empty for sources.
     """
 
     source: str
@@ -101,14 +99,9 @@ class Sighting(msgspec.Struct, frozen=True):
     last_seen: datetime
     document: str = ""
     past: tuple[str, ...] = ()
-    why: str = ""
+    recognised: Reasons = ()
     text: SightingText | None = None
-
-    @property
-    def filled(self) -> tuple[str, ...]:
-        """The fields that a reference list filled in, such as "link"; empty for sources."""
-        fields = self.announce.removeprefix(FILLED)
-        return tuple(fields.split(", ")) if fields != self.announce else ()
+    filled: tuple[str, ...] = ()
 
 
 class StoredPaper(msgspec.Struct, frozen=True):
@@ -173,7 +166,8 @@ class Decision(msgspec.Struct, frozen=True):
     silently; `text_changed_silently` means that the text is updated although it is no news.
     `joins` are stored papers, and `twin_joins` papers of earlier decisions, that are proven to be
     this one, too. `why` is the reason, `recognised` how a known paper was recognised.
-    `effect` is what a notice means for other papers.
+    `effect` is what a notice means for other papers. `filled` are the fields of the paper that this
+    record of a reference list fills in.
     """
 
     keyed: IncomingPaper
@@ -185,8 +179,9 @@ class Decision(msgspec.Struct, frozen=True):
     text_changed_silently: bool = False
     joins: tuple[int, ...] = ()
     twin_joins: tuple[int, ...] = ()
-    recognised: str = ""
+    recognised: Reasons = ()
     effect: Effect | None = None
+    filled: tuple[str, ...] = ()
 
 
 class EarlierText(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from monitor.identity.keys import with_keys
 from monitor.identity.same_work import same_work, texts_agree
-from monitor.model import FILLED, Decision, IncomingPaper, Paper, StoredPaper
+from monitor.model import Decision, IncomingPaper, Paper, StoredPaper
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
@@ -117,10 +117,10 @@ def _decisions(
         ]
         if filled:
             earlier = (s.filled for s in seen.get(id, ()) if s.source == entry.source)
-            fields = ", ".join(dict.fromkeys([*chain.from_iterable(earlier), *filled]))
-            paper = structs.replace(paper, announce=FILLED + fields)
+            fields = tuple(dict.fromkeys([*chain.from_iterable(earlier), *filled]))
             record = structs.replace(record, paper=paper, about=())
-            decisions[entry.source].append(Decision(record, None, id, recognised=entry.why))
+            decision = Decision(record, None, id, recognised=entry.recognised, filled=fields)
+            decisions[entry.source].append(decision)
     return decisions
 
 

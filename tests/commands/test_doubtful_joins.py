@@ -13,7 +13,8 @@ from monitor.app import App
 from monitor.cli.doubtful import find_doubtful
 from monitor.cli.options import CONFIG
 from monitor.commands.identity import merge, split
-from monitor.model import Paper
+from monitor.identity.reasons import describe, read_reasons, write_reasons
+from monitor.model import Finding, Paper, Reason
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from tests.house import House
@@ -86,8 +87,9 @@ def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, ho
     store = app.runtime.database
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
     [one], _, _ = find_doubtful(app.runtime)
-    assert (one.paper_id, one.doubt.judged, one.doubt.why) == (1, True, "titles agree to 70%")
-    assert "titles differ" in one.doubt.reason
+    assert (one.paper_id, one.doubt.judged) == (1, True)
+    assert describe(one.doubt.recognised) == "titles agree to 70%"
+    assert one.doubt.reasons[0] == Reason(Finding.TITLES_DIFFER)
     command = one.command(CONFIG)
     assert command == "paper-monitor papers split 1 list/conf/icra/2"
     assert house.command("papers", "doubtful", "--json").json == {
@@ -96,7 +98,7 @@ def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, ho
                 "paper": 1,
                 "title": LIFT.title,
                 "records": [{"source": "list", "raw_id": "conf/icra/2", "title": SOIL.title}],
-                "reason": one.doubt.reason,
+                "reason": describe(one.doubt.reasons),
                 "recognised": "titles agree to 70%",
                 "judged": True,
                 "split": command,
@@ -114,9 +116,10 @@ def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, ho
     assert ids(store) == [1, 2]
 
 
+@pytest.mark.parametrize("in_words", [True, False])
 @pytest.mark.parametrize("more", ["", " Shepherds like them."])
 def test_a_join_by_the_abstract_stands_although_abstracts_are_not_stored(
-    app: App, more: str
+    app: App, more: str, in_words: bool
 ) -> None:
     store = app.runtime.database
     read(store, "a", replace(RETITLED, abstract=RETITLED.abstract + more))
@@ -125,6 +128,12 @@ def test_a_join_by_the_abstract_stands_although_abstracts_are_not_stored(
     )
     read(store, "b", other)
     assert ids(store) == [1]
+    if in_words:
+        [_, seen] = origin(store, 1).sightings
+        with store.writing() as tx:
+            at = schema.sighting.c.source == "b"
+            words = describe(seen.recognised)
+            tx.execute(sa.update(schema.sighting).where(at).values(why=words))
     assert find_doubtful(app.runtime)[0] == []
 
 
@@ -157,15 +166,21 @@ ONE_YEAR = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts 
     ],
     ids=["texts", "identifiers", "the older reason", "a text against the paper"],
 )
+@pytest.mark.parametrize("in_words", [True, False])
 def test_a_join_is_judged_by_what_is_stored_of_it(
-    app: App, papers: tuple[Paper, Paper], forgotten: str | None, why: str, reason: str
+    app: App,
+    papers: tuple[Paper, Paper],
+    forgotten: str | None,
+    why: str,
+    reason: str,
+    in_words: bool,
 ) -> None:
     store = app.runtime.database
-    joined_by(store, *papers, why)
+    joined_by(store, *papers, why if in_words else write_reasons(read_reasons(why)))
     if forgotten is not None:
         forget_texts(store, forgotten)
     [one], joins, unjudged = find_doubtful(app.runtime)
-    assert one.doubt.reason.startswith(reason)
+    assert describe(one.doubt.reasons).startswith(reason)
     assert one.split == (f"list/{papers[1].raw_id}",)
     is_judged = forgotten != ""
     assert (one.doubt.judged, joins, unjudged) == (is_judged, 1, int(not is_judged))
@@ -191,7 +206,7 @@ def test_records_that_have_only_an_identifier_in_common_are_listed(app: App) -> 
     store = app.runtime.database
     joined_by(store, RETITLED, DIARY, "same doi 10.1000/meadow")
     [one], _, _ = find_doubtful(app.runtime)
-    assert one.doubt.reason == "same doi 10.1000/meadow, nothing else agrees"
+    assert describe(one.doubt.reasons) == "same doi 10.1000/meadow, nothing else agrees"
     assert one.command(CONFIG) == "paper-monitor papers split 1 list/diary-9"
 
 

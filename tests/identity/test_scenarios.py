@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from monitor.diff import same_work
 from monitor.digest.sections.references import describe_event
+from monitor.identity.reasons import describe
 from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import RETRACTION, Paper, Role
 from monitor.store.engine.database import Database
@@ -89,7 +90,8 @@ def test_what_two_records_lead_to(store: Database, scenario: Scenario, way: str)
         readings["second"].read(store)
     made = dict(zip(ids(store), order, strict=False))
     stored = {id: origin(store, id) for id in made}
-    reasons = {seen.why for one in stored.values() for seen in one.sightings} - {""}
+    seen = [sighting for one in stored.values() for sighting in one.sightings]
+    reasons = {describe(sighting.recognised) for sighting in seen} - {""}
     withdrawn = {made[id] for id, one in stored.items() if one.stored.paper.withdrawn}
     outcome = Outcome(
         frozenset(made[id] for id in tell(store)),

@@ -78,6 +78,14 @@ def test_explain_says_where_the_link_is_from(house: House):
         known = explain(app.runtime, AGENTS[0])
     said = known_from(known, "UTC")
     assert said == f"link from {LIST}, news from page since 21 Nov 2026"
+    sources = house.command("explain", AGENTS[0], "--json").json["sources"]
+    assert {source["source"]: (source["announce"], source["why"]) for source in sources} == {
+        "page": ("", ""),
+        LIST: (
+            "@filled link, authors, date, categories",
+            "same title, authors not given, abstracts agree to 100%",
+        ),
+    }
 
 
 def test_recent_papers_are_filled_when_a_list_is_read(house: House):

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.diff import same_work
-from monitor.model import Paper
+from monitor.model import Paper, Reasons
 from monitor.store.engine.database import Database
 from monitor.store.papers import identity_rulings, merge_papers, paper_index, papers
 from tests.pipeline.desk import ids, origin, read, tell
@@ -123,7 +123,7 @@ def test_what_was_joined_by_the_doi_before_stays_with_the_paper_and_is_known(
     assert ids(store) == [1, 2]
 
 
-def explained(store: Database, paper: Paper) -> str:
+def explained(store: Database, paper: Paper) -> Reasons:
     again = read(store, "journal", replace(paper, venue="once more"), now=NOW + 3 * DAY)
     return again.decisions[0].recognised
 

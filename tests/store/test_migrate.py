@@ -24,7 +24,7 @@ from monitor.diff.decide import DecisionContext
 from monitor.errors import StoreError
 from monitor.identity.blocking import add_head_block
 from monitor.identity.keys import with_keys
-from monitor.model import ListedDay, Paper
+from monitor.model import Finding, ListedDay, Paper, Reason
 from monitor.pipeline.store_chunk import Chunk, store_chunk
 from monitor.resources import resource
 from monitor.store.digests import deliveries
@@ -32,7 +32,7 @@ from monitor.store.engine import database, schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.migrate import upgrade
 from monitor.store.engine.opening import open_store
-from monitor.store.papers import papers, write_papers
+from monitor.store.papers import papers, sightings, write_papers
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive, new, reading
 
@@ -312,6 +312,29 @@ def test_the_day_of_a_list_that_a_store_has_as_a_date_is_moved(
     day = ListedDay(date(2026, 3, 14), "s", year_guessed=True)
     assert stored.paper.listed == ((day,) if is_list_day else ())
     assert (stored.paper.announced is None) == (is_list_day or announced is None)
+    store.close()
+
+
+def test_what_lists_filled_in_is_no_announcement_any_more(blank: str) -> None:
+    paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"})
+    rows = dict(_rows_of_before(paper))
+    rows["sighting"] |= {"announce": "@filled link, date", "why": "same doi 10.1000/x"}
+    store = with_rows(blank, "0038", rows)
+    with store.reading() as tx:
+        [row] = tx.execute(sa.select(schema.sighting))
+        [seen] = sightings.filled_by(tx, [1])[1]
+    assert (row.announce, row.filled) == ("", '["link","date"]')
+    assert (seen.announce, seen.filled) == ("", ("link", "date"))
+    assert seen.recognised == (Reason(Finding.SAME_IDENTIFIER, ("doi", "10.1000/x")),)
+    store.close()
+
+
+def test_how_sources_announced_papers_stays_in_an_upgrade(blank: str) -> None:
+    rows = dict(_rows_of_before(Paper("Sand Moves", keys={"doi": "10.1000/x"})))
+    rows["sighting"]["announce"] = "replace"
+    store = with_rows(blank, "0038", rows)
+    [seen] = reading(store, sightings.of_papers, [1])[1]
+    assert (seen.announce, seen.filled) == ("replace", ())
     store.close()
 
 

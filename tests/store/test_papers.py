@@ -8,7 +8,16 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from monitor.model import ChangeKind, Claim, Decision, EarlierText, Paper, SightingText
+from monitor.model import (
+    ChangeKind,
+    Claim,
+    Decision,
+    EarlierText,
+    Finding,
+    Paper,
+    Reason,
+    SightingText,
+)
 from monitor.store import retention
 from monitor.store.engine import sql
 from monitor.store.engine.database import Database
@@ -264,6 +273,42 @@ def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) ->
     assert [(c.revision, c.kind, c.matched_at) for c in origin.changes] == [
         (1, ChangeKind.NEW, None)
     ]
+
+
+def test_a_sighting_keeps_how_it_was_recognised_and_what_it_filled_in(store: Database) -> None:
+    [id] = ingest(store, new(arxiv("1")))
+    reasons = Reason(Finding.TITLES_AGREE, (0.9345,)), Reason(Finding.YEARS_APART, (1,))
+    ingest(store, Decision(arxiv("1"), None, id, recognised=reasons), source="other")
+    filling = Decision(arxiv("1"), None, id, filled=("link", "date"))
+    ingest(store, filling, source="list", now=LATER)
+    seen = reading(store, papers.origin, stored(store, id)).sightings
+    assert {one.source: (one.recognised, one.filled) for one in seen} == {
+        "feed": ((), ()),
+        "other": (reasons, ()),
+        "list": ((), ("link", "date")),
+    }
+    assert reading(store, sightings.recognised, [id]) == {id}
+    assert reading(store, sightings.sources, [id]) == {id: ("feed", "other")}
+    ingest(store, Decision(arxiv("1"), None, id), source="list", now=LATER)
+    assert reading(store, sightings.sources, [id]) == {id: ("feed", "list", "other")}
+
+
+def test_a_record_that_is_split_off_says_so(store: Database) -> None:
+    first, second = ingest(store, new(arxiv("1", "One")), new(arxiv("2", "Two")))
+    with store.writing() as tx:
+        sightings.split_off(tx, [("feed", "raw Two")], second, first)
+        [seen] = (s for s in sightings.of_papers(tx, [first])[first] if s.raw_id == "raw Two")
+    assert seen.recognised == (Reason(Finding.SEPARATED),)
+
+
+def test_what_a_list_filled_in_is_read_as_a_process_of_an_older_version_writes_it(
+    store: Database,
+) -> None:
+    [id] = ingest(store, new(arxiv("1")))
+    ingest(store, Decision(arxiv("1", announce="@filled link, date"), None, id), source="list")
+    [_, seen] = reading(store, papers.origin, stored(store, id)).sightings
+    assert seen.filled == ("link", "date")
+    assert reading(store, sightings.sources, [id]) == {id: ("feed",)}
 
 
 def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:

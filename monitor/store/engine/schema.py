@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0038"
+VERSION = "0039"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -176,8 +176,9 @@ block = _table(
     sqlite_with_rowid=False,
 )
 
-# `why` says how the paper was recognised; `past` are earlier fingerprints, latest first; `mark` is
-# a hash of the whole record, so that an unchanged one is recognised at once.
+# `why` is how the paper was recognised, see `monitor.identity.reasons`; `past` are earlier
+# fingerprints, latest first; `mark` is a hash of the whole record, so that an unchanged one is
+# recognised at once; `filled` are the fields that a reference list filled in, null for a source.
 sighting = _table(
     "sighting",
     *_keys("source", "raw_id"),
@@ -185,7 +186,7 @@ sighting = _table(
     Column("document", Text, nullable=False),
     Column("version", Integer),
     *_required(announce=Text, fingerprint=Text, first_seen_at=Instant, last_seen_at=Instant),
-    *_optional(why=Text, past=Text, mark=sa.BigInteger),
+    *_optional(why=Text, past=Text, mark=sa.BigInteger, filled=Text),
     # Covers the check for unchanged records, which then reads no row of the table.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
 )

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.identity.keys import LINK
-from monitor.model import FILLED, Decision, Sighting, SightingText
+from monitor.identity.reasons import read_reasons, write_reasons
+from monitor.model import Decision, Finding, Reason, Sighting, SightingText
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import (
@@ -30,6 +31,8 @@ from monitor.store.engine.sql import (
 
 _sighting = schema.sighting.c
 _text = schema.sighting_text.c
+# Before the column `filled`, the `announce` of a reference list began so.
+_FILLED_BEFORE = "@filled "
 # Earlier fingerprints kept of a sighting, and their length with a space.
 PAST_FINGERPRINTS = 8
 _FINGERPRINT_LENGTH = 35
@@ -79,10 +82,22 @@ def _all_of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Sighti
             row.last_seen_at,
             row.document,
             tuple(row.past.split()) if row.past else (),
-            row.why or "",
+            read_reasons(row.why or ""),
+            filled=_filled(row.filled, row.announce),
         )
         seen[row.paper_id].append(sighting)
     return seen
+
+
+def _filled(filled: str | None, announce: str) -> tuple[str, ...]:
+    """Return the fields that a reference list filled in.
+
+    Versions up to 0.2.0 wrote them into `announce`, also while another process upgraded the store.
+    """
+    if filled:
+        return tuple(read_json(filled))
+    fields = announce.removeprefix(_FILLED_BEFORE)
+    return tuple(fields.split(", ")) if fields != announce else ()
 
 
 def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
@@ -115,7 +130,7 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
 # Built once: every digest runs it.
 _ANNOUNCED = (
     sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
-    .where(one_of(_sighting.paper_id))
+    .where(one_of(_sighting.paper_id), _sighting.filled.is_(None))
     .order_by(_sighting.first_seen_at, _sighting.raw_id)
 )
 
@@ -126,7 +141,7 @@ def last_announcements(
     """Return how the source that last saw a paper announced it, and all its sources, by paper."""
     seen: dict[int, list[tuple[datetime, str, str]]] = defaultdict(list)
     for paper_id, last_seen, announce, source in tx.execute(_ANNOUNCED, {"values": ids}).all():
-        if not announce.startswith(FILLED):
+        if not announce.startswith(_FILLED_BEFORE):
             seen[paper_id].append((last_seen, announce, source))
     return {
         id: (max(of_paper, key=itemgetter(0))[1], tuple(sorted({row[2] for row in of_paper})))
@@ -168,7 +183,8 @@ def write(
             "fingerprint": keyed.fingerprint,
             "first_seen_at": now,
             "last_seen_at": now,
-            "why": decision.recognised or None,
+            "why": write_reasons(decision.recognised) if decision.recognised else None,
+            "filled": to_json(decision.filled) if decision.filled else None,
             "mark": keyed.record_hash,
         }
         # Without links: they identify nothing, and are the longest part of a record.
@@ -183,7 +199,7 @@ def write(
         }
         rows.append(place | sighting)
         texts.append(place | text)
-    update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
+    update = ("version", "announce", "fingerprint", "mark", "last_seen_at", "filled")
     insert_or_update(tx, schema.sighting, rows, update, past=_PAST)
     insert_or_update(tx, schema.sighting_text, texts, only_changed=True)
 
@@ -227,7 +243,7 @@ def split_off(
     tx.execute(sa.update(schema.sighting).filter_by(paper_id=paper_id).values(unread))
     for source, raw_id in records:
         record = {"source": source, "raw_id": raw_id, "paper_id": paper_id}
-        why = "separated by `papers split`"
+        why = write_reasons([Reason(Finding.SEPARATED)])
         moved = sa.update(schema.sighting).filter_by(**record)
         tx.execute(moved.values(paper_id=new_id, why=why))
         tx.execute(sa.update(schema.sighting_text).filter_by(**record).values(paper_id=new_id))

@@ -24,7 +24,7 @@ from monitor.identity.keys import (
     with_keys,
 )
 from monitor.identity.resolve import KnownWork, recognise
-from monitor.model import IncomingPaper, Paper, record_of
+from monitor.model import IncomingPaper, Paper, Reasons, record_of
 from monitor.store.digests.packed import dictionary_for, pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -63,8 +63,8 @@ MAX_CATEGORIES = 20
 class CollectionEntry(msgspec.Struct, frozen=True):
     """A work in a library or reference list, as its source gave it.
 
-    The library has it `since` a time, None for one from before this was recorded. `why` says how a
-    record that was looked up was recognised as it.
+    The library has it `since` a time, None for one from before this was recorded. `recognised` is
+    how a record that was looked up was recognised as it.
     """
 
     id: int
@@ -72,7 +72,7 @@ class CollectionEntry(msgspec.Struct, frozen=True):
     source: str
     paper: Paper
     since: datetime | None = None
-    why: str = ""
+    recognised: Reasons = ()
 
 
 # ── readings ────────────────────────────────────────────────────────────────────────
@@ -371,9 +371,9 @@ def find(
     entries = _load(tx, {id for found_by in chosen for id in found_by}, now)
     return [
         [
-            msgspec.structs.replace(entry, why=why)
+            msgspec.structs.replace(entry, recognised=reasons)
             for id, way in found_by.items()
-            if (entry := entries.get(id)) and (why := why_same(record, entry.paper, way))
+            if (entry := entries.get(id)) and (reasons := why_same(record, entry.paper, way))
         ]
         for record, found_by in zip(incoming, chosen, strict=True)
     ]
@@ -449,8 +449,8 @@ def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> d
     return by_blocks | by_title | {id: "key" for ids in named for id in ids}
 
 
-def why_same(record: IncomingPaper, paper: Paper, found_by: str) -> str:
-    """Return why a record is of the same work as a paper that is not stored as one, or ""."""
+def why_same(record: IncomingPaper, paper: Paper, found_by: str) -> Reasons:
+    """Return why a record is of the same work as a paper that is not stored as one, if it is."""
     work = KnownWork(paper, (paper,), claims_of(paper), frozenset({found_by}))
     return recognise(record, work)
 

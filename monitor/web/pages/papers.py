@@ -21,6 +21,7 @@ from monitor.commands.ratings import (
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.commands.subscriptions import subscriptions_of
 from monitor.errors import UsageError
+from monitor.identity.reasons import describe
 from monitor.store.papers import withdrawals, write_papers
 from monitor.text import whole_number
 from monitor.web.access import Role
@@ -60,6 +61,7 @@ def one_paper(visit: Visit) -> Response:
     return visit.show(
         "one_paper",
         known=known,
+        seen=[(sighting, describe(sighting.recognised)) for sighting in known.origin.sightings],
         known_from=known_from(known, visit.zone, shown),
         entry=show_paper(runtime, stored, sources, topics),
         marks=marks,
