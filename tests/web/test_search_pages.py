@@ -11,9 +11,11 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from monitor.identity import keys
+from monitor.model import Paper
 from monitor.store.engine import schema
 from monitor.web.pages import search
 from tests.house import AGENTS, BANDITS, House
+from tests.pipeline.desk import read
 from tests.web.conftest import links, pages
 
 
@@ -62,6 +64,14 @@ def test_a_paper_with_code_is_searched_for_and_leads_to_it(house: House) -> None
         assert answer.text.count(f'href="{code}"') == 1
         assert found(client.get("/papers?q=agents -has:code")) == []
         assert client.get("/papers/1").text.count(f'href="{code}"') == 1
+
+
+def test_a_paper_says_by_what_its_records_were_recognised(house: House) -> None:
+    with pages(house) as (app, client):
+        for source in ("a", "b"):
+            read(app.runtime.database, source, Paper("Sand Moves", keys={"doi": "10.1000/7"}))
+        shown = re.findall('data-label="Recognised by">(.*?)<', client.get("/papers/1").text)
+    assert shown == ["first record", "same doi 10.1000/7"]
 
 
 def test_filters_are_kept_and_shown(house: House) -> None:
