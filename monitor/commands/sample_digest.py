@@ -33,7 +33,7 @@ def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
                 title,
                 "Agents plan $x^2$ steps. They reach their goal.",
                 ("Ada Lovelace", "Bo Diddley"),
-                f"https://example.org/{number}",
+                url=f"https://example.org/{number}",
             ),
             first_seen=AT,
             sources=("feed",),
