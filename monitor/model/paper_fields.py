@@ -1,4 +1,4 @@
-"""The fields of a paper, and what each of them counts for.
+"""The fields of a paper, and where each of them is used.
 
 A new field is added to `Paper` and here; its column also needs a migration.
 """
@@ -23,7 +23,7 @@ class Form(Enum):
     FLAG = "true or false, never null"
     MOMENT = "a time, null if unknown"
     LIST = "a JSON list of texts, never null"
-    # Columns that were added to stores with papers in them:
+    # For columns that a migration adds, to stores that have papers:
     OPTIONAL_TEXT = "text, null if empty"
     JSON = "the value as JSON, null if empty"
 
@@ -32,7 +32,7 @@ class Use(Flag):
     NONE = 0
     # Any source may fill it where it is empty; only a revision changes what is there.
     FILLED = auto()
-    # Topics look at it, so a paper that gains one may match more of them.
+    # Topics look at it, so a paper that gains a value may match more of them.
     MATCHED = auto()
     # Its words are in the search index.
     INDEXED = auto()
@@ -58,7 +58,7 @@ def _pairs(value: Mapping[str, object]) -> object:
 
 
 def _presence(moment: datetime | None) -> bool:
-    """Many sources give a date of their own run: it counts only whether there is one."""
+    """Return whether there is a date: many sources give that of their own run."""
     return moment is not None
 
 
@@ -75,7 +75,7 @@ class PaperField:
     """`form` is None for what the table `paper` does not hold.
 
     `hashed` returns what of a value counts in the `record_hash` (in `monitor/identity/keys.py`): a
-    record with another one is decided again.
+    record whose hash has changed is decided again.
     """
 
     name: str
@@ -119,7 +119,7 @@ FIELDS = (
 
 
 def names_of(use: Use) -> tuple[str, ...]:
-    """Return the names of the fields that have all of a use."""
+    """Return the names of the fields that have a use, or each use of a combination."""
     return tuple(field.name for field in FIELDS if use in field.uses)
 
 
@@ -131,18 +131,18 @@ _hashed = attrgetter(*(name for name, _, _ in _HASHED))
 
 
 def matched_values(paper: Paper) -> tuple[Hashable, ...]:
-    """Return all of a paper that topics look at."""
+    """Return the values of all fields that topics look at."""
     return tuple(
         tuple(value.items()) if isinstance(value, Mapping) else value for value in _matched(paper)
     )
 
 
 def hashed_text(paper: Paper) -> str:
-    """Return all of a record that decides whether it has changed.
+    """Return the text of which `record_hash` is made.
 
-    What it lacks is left out, so that a new field changes only the records that have it.
+    Empty fields are left out, so that a new field changes the hash of records that have it alone.
     """
     values = zip(_HASHED, _hashed(paper), strict=True)
     return "\0".join(
-        f"{name} {told(value)}" for (name, told, none), value in values if value != none
+        f"{name} {hashed(value)}" for (name, hashed, empty), value in values if value != empty
     )

@@ -37,7 +37,7 @@ from monitor.model import (
 from monitor.model.incidents import IncidentKind
 from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents
-from monitor.pipeline.fill_sections import Composing, fill_sections
+from monitor.pipeline.fill_sections import FillContext, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Runtime, Subscription
@@ -304,7 +304,7 @@ def _digest(
             at_most=subscription.settings.at_most,
             left_out=tuple(left_out.items()),
         )
-        digest = fill_sections(Composing(tx, runtime, subscription, now), digest)
+        digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
     explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by)
     digest = replace(digest, groups=explained)
     return order.explain(digest, drafted.in_full) if order else digest

@@ -1,4 +1,4 @@
-"""Fills the sections of a digest beside its topics, whose papers `compose` drafts first."""
+"""Fills the sections of a digest other than its topics. `compose` drafts the papers first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from monitor.store.topics import matches
 
 
 @dataclass(frozen=True, slots=True)
-class Composing:
-    """A digest that is being composed: its sections are filled from the store as `tx` reads it."""
+class FillContext:
+    """What sections are filled from: the store as `tx` reads it, and the subscription."""
 
     tx: Transaction
     runtime: Runtime
@@ -25,35 +25,35 @@ class Composing:
     now: datetime
 
 
-def fill_references(composing: Composing, digest: Digest) -> Digest:
+def fill_references(context: FillContext, digest: Digest) -> Digest:
     """List the changes of references that no digest had; the rest waits for the next digest."""
-    subscription, now = composing.subscription, composing.now
+    subscription, now = context.subscription, context.now
     guard, recipients = subscription.settings.guard, subscription.recipients
-    events = reference_events.unsent(composing.tx, subscription.name, guard, recipients, now)
+    events = reference_events.unsent(context.tx, subscription.name, guard, recipients, now)
     return replace(
         digest,
-        references=show_events(events, composing.runtime.labels),
+        references=show_events(events, context.runtime.labels),
         more_references=max(len(events) - MOST_EVENTS, 0),
     )
 
 
-def fill_returned(composing: Composing, digest: Digest) -> Digest:
+def fill_returned(context: FillContext, digest: Digest) -> Digest:
     """List papers of earlier digests that came into further lists since the last digest."""
     if digest.covers_from is None:
         return digest
-    papers = matches.returned(composing.tx, composing.subscription.name, digest.covers_from)
+    papers = matches.returned(context.tx, context.subscription.name, digest.covers_from)
     news = {entry.paper_id for group in digest.groups for entry in group.entries}
     return replace(digest, returned=list_returned(papers, news))
 
 
-# Each gets the digest with its drafted papers, and returns it with one section more.
-FILLS: tuple[Callable[[Composing, Digest], Digest], ...] = (fill_references, fill_returned)
+# Each gets the digest with its drafted papers, and returns it with its section added.
+FILLS: tuple[Callable[[FillContext, Digest], Digest], ...] = (fill_references, fill_returned)
 
 
-def fill_sections(composing: Composing, digest: Digest) -> Digest:
-    """Return a digest whose papers are drafted with all of its other sections."""
+def fill_sections(context: FillContext, digest: Digest) -> Digest:
+    """Return a drafted digest with all of its other sections."""
     for fill in FILLS:
-        digest = fill(composing, digest)
+        digest = fill(context, digest)
     return digest
 
 

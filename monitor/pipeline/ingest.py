@@ -57,26 +57,27 @@ from monitor.store.sources.reading_state import DumpState, SourceState
 
 log = structlog.get_logger()
 
-# The service looks every 20 seconds: a folder is due that much early, to be read in time.
+# The service looks every 20 seconds; a folder is due that much earlier, so that it is read in time.
 TICK = timedelta(seconds=20)
-# A server that says "not modified" for ever is asked for everything after so long (F14).
-AFRESH = timedelta(days=7)
-# Works that could not be asked about are, so soon.
-WHILE_LEFT = timedelta(hours=1)
-# No server may put itself off for longer (F5, F7): more is left by a clock that was ahead.
+# After this time, a server that only answers "not modified" is asked for the whole document (F14).
+REREAD_AFTER = timedelta(days=7)
+# A source that has asked about only some of its works is read again after this time.
+UNTIL_ALL_ASKED = timedelta(hours=1)
+# The longest pause that a server may ask for (F5, F7). A longer one was recorded while the clock
+# was ahead, and does not count.
 LONGEST = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
 STOPPED = "stopped; the rest is read next time"
 
-# The papers of one transaction, and the seconds of our own work that it should take: on a busy
-# machine smaller transactions would only add to the waits.
+# Bounds of the papers of one transaction, and the seconds of processor that it should take. Time
+# spent waiting does not count: on a busy machine, smaller transactions would only wait more often.
 MAX_PAPERS = 1_000
 MAX_ENTRIES = 5_000
 MIN_PAPERS = 50
-SECONDS = 0.5
+PROCESSOR_SECONDS = 0.5
 
-# Writes how far a document is read, and whether that is its end.
-Progress = Callable[[DumpCursor, bool, Transaction, datetime], None]
+# Stores how far a document has been read, and whether that is its end.
+SaveCursor = Callable[[DumpCursor, bool, Transaction, datetime], None]
 
 
 def is_due(runtime: Runtime, name: str) -> bool:
@@ -85,19 +86,19 @@ def is_due(runtime: Runtime, name: str) -> bool:
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, configured.address)
-        left = configured.asked_about and runs.validators(tx, name).get(AFTER) != ""
+        has_works_left = configured.asked_about and runs.validators(tx, name).get(AFTER) != ""
     every = configured.settings.every - (TICK if configured.is_folder else timedelta())
-    if left:
-        every = min(every, WHILE_LEFT)
+    if has_works_left:
+        every = min(every, UNTIL_ALL_ASKED)
     return is_time_to_read(state, last, every, runtime.clock.now())
 
 
 def is_time_to_read(
     state: SourceState, last: datetime | None, every: timedelta, now: datetime
 ) -> bool:
-    """Say whether a source is to be read: after the longest of `every` and what it says itself.
+    """Return whether a source is to be read: after `every`, or its document's lifetime if longer.
 
-    A last run in the future is a clock that was ahead: it says nothing.
+    A last run in the future was recorded while the clock was ahead; it does not count.
     """
     if _waits(state, now):
         return False
@@ -114,7 +115,7 @@ def is_asked_for(state: SourceState, last: datetime | None) -> bool:
 
 
 def _waits(state: SourceState, now: datetime) -> bool:
-    """Say whether the source's server asked not to be asked yet."""
+    """Return whether the source's server asked for a pause that is not over."""
     until = state.waits_until
     return until is not None and now < until <= now + LONGEST
 
@@ -125,12 +126,11 @@ def ingest(
     on_progress: Callable[[Run], None] | None = None,
     accept: FirstRun | None = None,
 ) -> list[Run]:
-    """Read what is new of one source; a fault ends its document's run, never the others.
+    """Read what is new in one source. A fault ends the run of its document; the others are read.
 
     Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
     `on_progress` gets each as it grows. With `accept` a reading that would be held is stored.
-    Raises StoreBusyError, and DeferredError when a fetch was left for later, of which nothing is
-    recorded.
+    Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
     """
     configured, now = runtime.sources[name], runtime.clock.now()
     with locks.source_lock(runtime.database, name):
@@ -150,11 +150,11 @@ def ingest(
             runtime,
             configured,
             RunRecorder(runtime, configured, first_run, error, on_progress),
-            # Nothing was read whole for long: all is asked for and read. So is all that is asked
-            # about, as libraries change.
+            # Read everything again if no complete reading was recorded in this time, and always if
+            # the source is asked about works, as libraries change.
             reread=bool(configured.asked_about)
             or state.whole_at is None
-            or not state.whole_at <= now < state.whole_at + AFRESH,
+            or not state.whole_at <= now < state.whole_at + REREAD_AFTER,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
         )
         try:
@@ -165,7 +165,7 @@ def ingest(
         if configured.role is Role.REFERENCE:
             fill_stored(runtime, name)
         if configured.role is Role.LIBRARY:
-            _guard(runtime, name)
+            _check_new_entries(runtime, name)
         wait = reading.wait
         reason = configured.variables.hide(str(wait or ""))
         if wait:
@@ -175,13 +175,17 @@ def ingest(
         if isinstance(wait, WaitError):
             return [*retried, *(done or [_postponed_run(name, reason, now)])]
         judge(runtime, configured, done)
+        # A source that is read from one moment to the next fills its gaps itself.
         if not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
 
 
-def _guard(runtime: Runtime, library: str) -> None:
-    """Look up stored notices about new entries of a library, all once it is guarded."""
+def _check_new_entries(runtime: Runtime, library: str) -> None:
+    """Look up stored notices about new entries of a guarded library.
+
+    Those of any other library are marked as unchecked, for when it is guarded.
+    """
     if library in runtime.guarded_libraries:
         guard.look_up_stored(runtime, library)
     else:
@@ -198,8 +202,9 @@ def _postponed_run(name: str, reason: str, now: datetime) -> Run:
 class _Pass:
     """One pass over the documents of a source.
 
-    With `reread`, everything is asked for and read, also what was read before. `wait` is set when
-    a server asked to be left alone; it is a WaitError where it was not asked at all.
+    With `reread`, documents are requested and read even if they were read before. With
+    `hold_replayed`, a feed that replays old papers is held. `wait` is the error of a server that
+    asked for a pause: a WaitError if no request was sent.
     """
 
     runtime: Runtime
@@ -239,7 +244,7 @@ class _Pass:
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
             if not self._as_news:
-                self._leave_entries(names)
+                self._delete_left_entries(names)
         except (StoreError, DeferredError):
             raise
         except WaitError as fault:
@@ -248,7 +253,7 @@ class _Pass:
             yield self.recorder.finish(RunOutcome.FAILED, self._error(fault, None))
 
     def _find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the documents of a source; of what it is asked about, it gets identifiers alone."""
+        """Find the documents of a source; one that is asked about works gets their identifiers."""
         source, about = self.configured.source, self.configured.asked_about
         if not isinstance(source, AboutSource) or not about:
             return source.find(validators)
@@ -260,10 +265,11 @@ class _Pass:
             asked_works.retain(tx, self.configured.name, named)
         return source.find_about(works, validators)
 
-    def _leave_entries(self, documents: Collection[str]) -> None:
+    def _delete_left_entries(self, documents: Collection[str]) -> None:
         """Delete entries that have left their documents, and note which documents are gone.
 
-        A folder without any may be one whose disk is not mounted: nothing leaves it at once.
+        A folder without documents may be one whose disk is not mounted: then nothing is removed at
+        once.
         """
         name = self.configured.name
         at_once = self.configured.role is Role.REFERENCE and bool(documents)
@@ -313,14 +319,15 @@ class _Pass:
     # ── documents ──
 
     def _read(self, document: Document, shown_name: str) -> Run | None:
-        """Read a document, whose own name may say more than is shown and stored of it."""
+        """Read a document. Its own name may contain secrets; `shown_name` is shown and stored."""
         name, content_hash = self.configured.name, hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
             if self._as_news:
                 offset, finished = reading_state.of_document(tx, name, content_hash) or (0, False)
             else:
-                # A library is what its file says now, also where an earlier file said the same.
-                content = self._recorded(content_hash)
+                # A library is compared with its last content only: a file that returns to an
+                # earlier content is read again.
+                content = self._content_mark(content_hash)
                 offset, finished = 0, collections.content(tx, name, shown_name) == content
         if finished:
             if not (self.reread and document.url):
@@ -338,17 +345,18 @@ class _Pass:
 
         is_whole = document.complete and reading.complete
         read = replace(document, name=shown_name, complete=is_whole)
-        content = self._recorded(content_hash)
+        content = self._content_mark(content_hash)
         return self._store(read, _Papers(reading, offset), progress, content=content)
 
     @property
     def _as_news(self) -> bool:
         return self.configured.role is Role.NEWS
 
-    def _recorded(self, content: str) -> str:
-        """Return how the content of a document is recorded: for its role, which may change.
+    def _content_mark(self, content: str) -> str:
+        """Return the mark that is stored for the content of a document.
 
-        Of reference lists, which may be very long, older versions recorded the same.
+        It depends on the role: if that changes, the document is read again. Reference lists keep
+        the form of older versions, since they may be very long.
         """
         return f"library {content}" if self.configured.role is Role.LIBRARY else content
 
@@ -357,7 +365,7 @@ class _Pass:
         name = self.configured.name
         with self.runtime.database.reading() as tx:
             states = reading_state.dump_states(tx, name, as_news=self._as_news)
-            content = self._recorded(f"{dump.size} {dump.modified}" if dump.modified else "")
+            content = self._content_mark(f"{dump.size} {dump.modified}" if dump.modified else "")
             if not self._as_news:
                 states = [] if collections.content(tx, name, dump.name) != content else states
         if any(state.is_read(dump) for state in states):
@@ -374,13 +382,13 @@ class _Pass:
         self,
         document: Document | Dump,
         reading: DumpReading | _Papers,
-        progress: Progress,
+        progress: SaveCursor,
         states: Sequence[DumpState] = (),
         content: str = "",
     ) -> Run | None:
         """Store what is read of a document, and end its run.
 
-        None for a dump that was read before, of which only the name or the time is new.
+        Returns None for a dump that was read before and has only a new name or time.
         """
         cursor = self._store_chunks(document, reading, progress)
         if cursor is None:
@@ -398,13 +406,13 @@ class _Pass:
                 ),
             )
         whole = document.complete and not error
-        # A file that is cut stays so until it is another: what is whole of it is all there is.
+        # A truncated file does not change until it is replaced: its complete part is all there is.
         ended = whole or (not document.url and cursor.offset > 0)
 
         def end(tx: Transaction, now: datetime) -> None:
             progress(cursor, ended, tx, now)
             if whole and cursor.offset and not self._as_news:
-                # Nothing leaves because a file is empty for a moment.
+                # An empty file removes no entries: it may be in the middle of being written.
                 at_once = self.configured.role is Role.REFERENCE
                 collections.end_reading(
                     tx, self.configured.name, document.name, content, now, at_once=at_once
@@ -423,11 +431,12 @@ class _Pass:
         return self.recorder.finish(outcome, error, document.name, validators, end)
 
     def _store_chunks(
-        self, document: Document | Dump, reading: DumpReading | _Papers, progress: Progress
+        self, document: Document | Dump, reading: DumpReading | _Papers, progress: SaveCursor
     ) -> DumpCursor | None:
         """Store chunk after chunk; return how far that came, None when it was stopped.
 
-        What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
+        The cursor does not move until the first paper, so that a document without papers fails each
+        time, until it is fixed.
         """
         at_most = MAX_PAPERS if self._as_news else MAX_ENTRIES
         most, cursor = MAX_PAPERS, reading.begin
@@ -453,12 +462,15 @@ class _Pass:
                 )
             del chunk  # before the next is made
             seconds = max(time.thread_time() - started_at, 0.001)
-            most = max(MIN_PAPERS, min(at_most, int(most * SECONDS / seconds)))
+            most = max(MIN_PAPERS, min(at_most, int(most * PROCESSOR_SECONDS / seconds)))
         return None
 
 
 class _Papers:
-    """The papers of a document that was read at once, chunk by chunk as those of a dump."""
+    """The papers of a document that was read as a whole, in chunks like those of a dump.
+
+    The offset of its cursor counts papers, not bytes.
+    """
 
     def __init__(self, reading: Reading, offset: int) -> None:
         self.error = reading.error
@@ -490,9 +502,9 @@ def _retry(
     other_than: str | None,
     on_progress: Callable[[Run], None] | None,
 ) -> Iterator[Run]:
-    """Try records as their documents gave them, and yield a run for each of these chunks.
+    """Decide undecided records again, and yield a run for each group from one document and time.
 
-    `other_than` is the version of the program whose records are not tried.
+    Records that the version `other_than` of the program has tried are left out.
     """
     after: tuple[datetime, str, str] | None = None
     while not runtime.stopping.is_set():

@@ -54,15 +54,16 @@ log = structlog.get_logger()
 MAX_REJECTED_STORED = 20
 # How many undecided records of a chunk are logged with a traceback: many may have one error.
 TRACEBACKS = 3
-# Writes how far a document is read, with the papers of a chunk: the next run begins there.
-Progress = Callable[[Transaction, datetime], None]
+# Stores how far a document was read, with the papers of a chunk: the next run begins there.
+SaveProgress = Callable[[Transaction, datetime], None]
 
 
 class StoredChunk(Struct, frozen=True):
-    """The result of a chunk: a decision on each paper that was not unchanged.
+    """The result of a chunk.
 
-    `suspicion` says whether it replays a feed; `undecided` are the records that could not be
-    decided or stored, with their errors.
+    `decisions` are those on changed records, `unchanged` counts the others. `suspicion` counts what
+    suggests that the feed replays old papers; `undecided` are the records that could not be decided
+    or stored, with their errors.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -79,9 +80,10 @@ class StoredChunk(Struct, frozen=True):
         return count_undated(self.decisions)
 
     def counts(self) -> dict[str, int]:
-        """Count as scripts read it: what the store had not seen is new, withdrawn is revised.
+        """Return the counts of the JSON of runs.
 
-        So is a notice that changes stored papers: the news is their change.
+        Papers stored as older count as new, withdrawals as revised. A notice that changes stored
+        papers counts as their change.
         """
         kinds = Counter(
             d.effect.kind if d.effect and d.effect.papers else d.kind for d in self.decisions
@@ -98,24 +100,25 @@ class StoredChunk(Struct, frozen=True):
 def decide(
     tx: Transaction, source: str, incoming: Sequence[Paper], circumstances: DecisionContext
 ) -> tuple[list[Decision], list[tuple[Candidate, ...]], list[str]]:
-    """Decide on a chunk of at most some thousands; nothing is written.
+    """Decide on a chunk of at most a few thousand records; nothing is written.
 
-    Returns the decisions on the changed records, the stored papers that each was compared with,
-    and the source's names for the others: they have the hash of what it listed last time.
+    Returns the decisions on changed records, the stored papers that each was compared with, and the
+    source's names of the unchanged records, whose hash is the same as last time.
     """
     names, hashes = list(map(raw_id, incoming)), list(map(record_hash, incoming))
     _require_text(names)
     places = list(map(index_value, names))
     last_hashes = dict(zip(places, hashes, strict=True))
-    other = paper_index.changed_records(tx, source, last_hashes)
-    # Of records under one name the last is looked up: the others are changed, or the same.
+    changed_places = paper_index.changed_records(tx, source, last_hashes)
+    # Of records with the same name, the hash of the last is looked up. The others count as changed,
+    # unless they have that hash too.
     today = circumstances.now.date()
     changed = [
         (record_of(incoming[at], source, today), names[at], hashes[at])
         for at, place in enumerate(places)
-        if place in other or last_hashes[place] != hashes[at]
+        if place in changed_places or last_hashes[place] != hashes[at]
     ]
-    unchanged_names = [name for name in last_hashes if name not in other]
+    unchanged_names = [name for name in last_hashes if name not in changed_places]
     if not changed:
         return [], [], unchanged_names
     records = [with_keys(*record, assigned=circumstances.assigns) for record in changed]
@@ -134,7 +137,7 @@ def _require_text(names: Sequence[str]) -> None:
 
 
 def _with_effects(tx: Transaction, source: str, decisions: Sequence[Decision]) -> list[Decision]:
-    """Return decisions with what the notices among them mean for stored papers."""
+    """Return the decisions, with the effects that notices among them have on stored papers."""
     about = {pair for d in decisions if effect_of(d.keyed) for pair in d.keyed.about}
     if not about:
         return list(decisions)
@@ -151,10 +154,10 @@ def _with_effects(tx: Transaction, source: str, decisions: Sequence[Decision]) -
 class Chunk:
     """Records of one document, in order, to be stored `now`.
 
-    With `last_read`, when a feed was read before, it is judged whether they replay old papers.
-    Those of a library or a reference list are kept apart from papers. Of others, changes of
-    works in the `guarded` libraries are recorded, and no more than those with `only_events`; what
-    they lack is filled in from `reference_lists`.
+    If `last_read` is set, the chunk is checked for replayed papers. Records of a library or a
+    reference list are stored as its entries, not as papers. For news, changes of works in the
+    `guarded` libraries are recorded; with `only_events`, nothing else is. What papers lack is
+    filled in from `reference_lists`.
     """
 
     source: str
@@ -209,7 +212,7 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run
 # fails.
-_NOT_OF_RECORDS = (MonitorError, OSError, ImportError, MemoryError)
+_NO_RECORD_AT_FAULT = (MonitorError, OSError, ImportError, MemoryError)
 
 
 class DecidingError(Exception):
@@ -222,13 +225,15 @@ def store_together(database: Database, tx: Transaction, chunk: Chunk) -> StoredC
         with database.explaining():
             return store_chunk(tx, chunk)
     except Exception as fault:
-        if isinstance(fault, _NOT_OF_RECORDS) and not isinstance(fault, ValueRefusedError):
+        if isinstance(fault, _NO_RECORD_AT_FAULT) and not isinstance(fault, ValueRefusedError):
             raise
         raise DecidingError from fault
 
 
 def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
-    """Store a chunk without the records that raise: what raises is halved until one is left.
+    """Store a chunk without the records that raise an error.
+
+    A part that raises is halved until one record is left.
 
     The second half is decided after the first one is stored, as a chunk that follows it would be.
     """
@@ -262,9 +267,13 @@ Store = Callable[[Database, Transaction, Chunk], StoredChunk]
 
 @dataclass(slots=True)
 class RunRecorder:
-    """The open run of a source. It waits for the next document that is worth one.
+    """Writes the runs of a source.
 
-    `previous_error` is that of the runs before this one, "" for none: it is logged already.
+    A run is opened before its document is read; if there is nothing to record about that document,
+    the next one gets it.
+
+    `previous_error` is the error of the source's open incident, "" for none: an error that it
+    contains was logged already.
     `validators` are those of a document that was read before, for the next request.
     """
 
@@ -307,14 +316,14 @@ class RunRecorder:
         self,
         papers: Sequence[Paper],
         document: str,
-        progress: Progress | None = None,
+        progress: SaveProgress | None = None,
         *,
         hold_replayed: bool = False,
         decided_at: datetime | None = None,
     ) -> None:
         """Store a chunk of the papers of a document in one transaction.
 
-        A record that cannot be decided is kept apart, and counts as rejected. With
+        A record that cannot be decided is kept to be tried again, and counts as rejected. With
         `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what it
         listed before. Papers are decided as at `decided_at`, by default now.
         """
@@ -352,7 +361,7 @@ class RunRecorder:
             self.on_progress(self.run)
         self._undated += stored.undated
 
-    def _commit(self, store: Store, chunk: Chunk, progress: Progress | None) -> StoredChunk:
+    def _commit(self, store: Store, chunk: Chunk, progress: SaveProgress | None) -> StoredChunk:
         with self.runtime.database.ingesting() as tx:
             stored = store(self.runtime.database, tx, chunk)
             if chunk.last_read and stored.suspicion.holds:
@@ -388,9 +397,9 @@ class RunRecorder:
         error: str = "",
         document: str | None = None,
         validators: Mapping[str, str] | None = None,
-        end: Progress | None = None,
+        end: SaveProgress | None = None,
     ) -> Run:
-        """Close the run; `end` writes to what the document is read, in the same transaction."""
+        """Close the run; `end` records how far the document was read, in the same transaction."""
         finished, error = self.runtime.clock.now(), self.configured.variables.hide(error)
         run = structs.replace(
             self.run, document=document, outcome=outcome, error=error, finished=finished
@@ -426,7 +435,8 @@ def _is_quiet(run: Run) -> bool:
 def _log_run(run: Run, seconds: float, previous_error: str) -> None:
     """Log a run: a failure as a warning, one that only repeats itself as information.
 
-    A look at files that are the same comes each minute, and is counted instead (`Unchanged`).
+    Unchanged files are looked at every minute: such a run is logged at DEBUG, and counted
+    (`Unchanged`).
     """
     level = logging.INFO
     if run.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL) and run.error not in previous_error:
@@ -455,8 +465,8 @@ def _held(source: str, suspicion: Suspicion, last_read: datetime) -> HeldError:
     It is judged by its first chunk: a feed that was moved or rebuilt replays from the start.
     """
     return HeldError(
-        f"held: {suspicion.new} of {suspicion.known_before} entries that should have been "
-        f"there at the reading of {last_read:%Y-%m-%d %H:%M} UTC are new",
+        f"held: {suspicion.new} of {suspicion.known_before} entries that should be known since the "
+        f"reading of {last_read:%Y-%m-%d %H:%M} UTC are new",
         f"`paper-monitor ingest {source} --accept` announces them as new, "
         "with --silently they are stored without being announced",
     )
