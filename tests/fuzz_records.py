@@ -399,7 +399,7 @@ def keep(records: Records, store: Database) -> None:
         told = [(event.change, event.work, event.identity) for event in waiting]
         assert len(set(map(repr, told))) == len(told), told
         for name in ("library", "list"):
-            collections.leave_documents(tx, name, [], NOW, at_once=True)
+            collections.mark_documents_missing(tx, name, [], NOW, at_once=True)
             while collections.delete_missing(tx, name, NOW, 2):
                 pass
         assert rows_of(tx) == (0, 0, 0), "what left is still there"

@@ -18,7 +18,7 @@ from monitor.cli.terminal import console, with_sign
 from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
-from monitor.commands.status import MB, disk_room, is_sent_again, template_faults
+from monitor.commands.status import MB, disk_room, template_faults, will_be_sent_again
 from monitor.config import Settings, store_url
 from monitor.config.warnings import unencrypted_pages
 from monitor.model import DeliveryState, RunOutcome
@@ -130,7 +130,7 @@ def _outbox(runtime: Runtime) -> Check:
         unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
         unsettled = [
-            delivery for delivery in unknown if not is_sent_again(tx, runtime, delivery, now)
+            delivery for delivery in unknown if not will_be_sent_again(tx, runtime, delivery, now)
         ]
     message = f"{waiting} to be sent, {len(unknown)} uncertain"
     if unsettled:

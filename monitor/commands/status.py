@@ -370,7 +370,7 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         command = f"paper-monitor deliveries resolve {delivery.id} sent"
         settle = f"`{command}|resend`"
         remedy = "Ask the recipient whether it arrived."
-        if is_sent_again(view.tx, view.runtime, delivery, view.now):
+        if will_be_sent_again(view.tx, view.runtime, delivery, view.now):
             settle = f"it will be sent again automatically, unless you run `{command}`"
             remedy = "It will be sent again automatically, unless you say that it arrived."
         yield Problem(
@@ -474,7 +474,9 @@ def template_faults(runtime: Runtime) -> Iterator[str]:
             yield f"{fault.file}:{fault.line}: {fault.message}"
 
 
-def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> bool:
+def will_be_sent_again(
+    tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime
+) -> bool:
     """Return whether an uncertain delivery will be sent again without an operator."""
     if delivery.state is DeliveryState.RETRY:
         return True

@@ -54,17 +54,18 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# A first digest has no period before it: it accounts for what was read in this time.
+# There is no digest before a first one: it reports on the readings of this time.
 FIRST_REPORT = timedelta(days=7)
 
-# The word counts of at most 64 topics wait to be written, about 40 kilobytes each.
-MOST_CHANGED = 64
-# About four kilobytes each; what a digest shows of an abstract is bounded.
+# Word counts are written once those of 64 topics have changed, about 40 kilobytes each.
+SAVE_WORD_COUNTS_FROM = 64
+# The most answers that `cached_explain` keeps, about four kilobytes each: a digest shows a bounded
+# part of an abstract.
 MAX_EXPLAINED = 4_096
 
 
 def cached_explain(why: Explain) -> Explain:
-    """Return `why` with its answers kept, by all of a paper that topics look at."""
+    """Return `why` with a cache, by topic, sources and all that topics look at in a paper."""
     known: dict[tuple[Hashable, ...], tuple[MatchReason, ...]] = {}
 
     def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
@@ -78,9 +79,11 @@ def cached_explain(why: Explain) -> Explain:
     return explain
 
 
-# A subscription made at eight has its first digest at eight.
+# Taken off a start, so that what is due at that very time counts: a subscription made at 08:00 has
+# its first digest at 08:00.
 MOMENT = timedelta(microseconds=1)
-# New matches wake the subscriptions that get them immediately; this is only in case they do not.
+# New matches wake subscriptions with `immediately`. In case they do not, each is looked at after
+# this time.
 LOOK_AGAIN = timedelta(hours=1)
 # The state of a subscription, its schedule and zone, and when it has to be looked at again.
 NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
@@ -106,16 +109,17 @@ def compose(
     failed: dict[str, Exception] | None = None,
     on_digest: Callable[[Digest], object] = bool,
 ) -> list[int]:
-    """Compose and freeze what is due of the named subscriptions, or of all; return the ids.
+    """Compose and freeze the digests that are due, for the named subscriptions or all.
 
-    With `early` they are composed now. One that fails stops no other: its error goes to `failed`,
-    and without `ignore_backoff` it rests. `on_digest` gets each digest.
+    Returns their ids. With `early` they are composed now. A failing subscription stops no other:
+    its error goes to `failed`. Without `ignore_backoff`, one that failed lately is skipped until
+    its rest is over. `on_digest` gets each digest.
 
     Raises UsageError, StoreBusyError, and without `failed` an error of the store.
     """
     now, selected = runtime.clock.now(), runtime.subscriptions_named(names)
     if incidents.clock_jumped(runtime):
-        _ask_about_the_clock(runtime, now)
+        _report_clock(runtime, now)
         selected = ()
     with runtime.database.reading() as tx:
         resting = set()
@@ -131,7 +135,7 @@ def compose(
     try:
         done = _compose_each(runtime, looked_at, now, early, failed, on_digest)
     finally:
-        # A service would else keep what it wrote of papers that few later digests have.
+        # Otherwise a service would keep text about papers that few later digests have.
         runtime.templates.release()
         runtime.fallback_templates.release()
     try:
@@ -170,7 +174,7 @@ def _compose_each(
                 frozen = _freeze(runtime, subscription, digest)
                 done += [] if frozen is None else [frozen]
             on_digest(digest)
-            _save_word_counts(runtime, cache, MOST_CHANGED)
+            _save_word_counts(runtime, cache, SAVE_WORD_COUNTS_FROM)
         except StoreBusyError:
             raise
         except Exception as fault:
@@ -190,7 +194,10 @@ def _compose_each(
 
 
 def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> None:
-    """Write the word counts that changed, from a number of topics on; they can be made again."""
+    """Write the changed word counts, if at least `least` topics have some.
+
+    A failure is only logged: they can be computed again.
+    """
     try:
         if cache.order and len(cache.order.words.changed) >= least:
             cache.order.words.save(runtime.database)
@@ -212,11 +219,11 @@ def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime
             incidents.add_failure(tx, runtime, subject, kind, now, error)
 
 
-def _ask_about_the_clock(runtime: Runtime, now: datetime) -> None:
+def _report_clock(runtime: Runtime, now: datetime) -> None:
     """Open an incident while the clock is more than a day ahead of elapsed time.
 
-    The operator confirms it with a restart. After downtime there is no elapsed time to compare
-    with, and digests are composed.
+    The operator confirms the clock with a restart. After downtime there is no elapsed time to
+    compare with, and digests are composed.
     """
     error = (
         f"it went ahead by {runtime.ahead().days} days while the service ran, and no digests "
@@ -330,7 +337,7 @@ def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSu
 def _withdrawn_by(
     tx: Transaction, drafted: Draft, labels: Mapping[str, SourceLabel]
 ) -> dict[int, WithdrawnBy]:
-    """Return who says of papers that are news as withdrawn that they are."""
+    """Return, for each paper that is news because it was withdrawn, who reports it."""
     entries = chain.from_iterable(group.entries for group in drafted.groups)
     ids = [entry.paper_id for entry in entries if entry.kind is ChangeKind.WITHDRAWN]
     standing = withdrawals.first_standing(tx, ids)
@@ -344,14 +351,12 @@ def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle
     titles = {id: drafted.latest[id].stored.paper.title for id in drafted.in_full}
     seen = sightings.with_text(tx, sightings.recognised(tx, titles))
     return {
-        id: others
-        for id, sightings in seen.items()
-        if (others := other_titles(titles[id], sightings))
+        id: others for id, records in seen.items() if (others := other_titles(titles[id], records))
     }
 
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
-    """Return before when papers are listed by title only; None if the last digest is recent."""
+    """Return before when papers are listed by title only, None if the last digest is recent."""
     before = late_before(subscription.schedule, subscription.settings.timezone, now)
     last = state.last_composed_at
     return before if last and last < before else None
@@ -397,8 +402,11 @@ def rehearse(
 # ── which subscriptions are due ────────────────────────────────────────────────────
 
 
-def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
-    """Return the chunks of `batch_size` subscriptions: the first, and all in which one is due."""
+def due_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
+    """Return the numbers of the chunks of `batch_size` subscriptions in which one is due.
+
+    The first is always among them.
+    """
     if not batch_size:
         return [0]
     with runtime.database.reading() as tx:
@@ -423,7 +431,10 @@ def _slot(
     now: datetime,
     early: bool,
 ) -> Slot | None:
-    """Return the slot of which a digest is due, or with `early` the next one; None if paused."""
+    """Return the slot for which a digest is due, or with `early` the next one.
+
+    None if there is none, or the subscription is paused.
+    """
     if now <= subscription.pause_end:
         return None
     after = _last_slot(subscription, state)

@@ -17,7 +17,7 @@ from monitor.store.topics import matches
 
 @dataclass(frozen=True, slots=True)
 class FillContext:
-    """What sections are filled from: the store as `tx` reads it, and the subscription."""
+    """The origin of what sections show: the store as `tx` reads it, and the subscription."""
 
     tx: Transaction
     runtime: Runtime

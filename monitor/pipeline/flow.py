@@ -22,7 +22,7 @@ from monitor.http.host_limits import patient
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.model.incidents import IncidentKind
 from monitor.pipeline.cleanup import make_searchable, upkeep
-from monitor.pipeline.compose import compose, find_chunks
+from monitor.pipeline.compose import compose, due_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
 from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
@@ -79,7 +79,7 @@ def do(
             match(runtime)
         case Step.COMPOSE:
             match(runtime)
-            for chunk in find_chunks(runtime, batch_size):
+            for chunk in due_chunks(runtime, batch_size):
                 follow(Task(Step.COMPOSE_SOME, str(chunk)))
         case Step.COMPOSE_SOME:
             _compose(runtime, int(task.target), follow, batch_size)

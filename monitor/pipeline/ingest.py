@@ -190,7 +190,7 @@ def _check_new_entries(runtime: Runtime, library: str) -> None:
         guard.look_up_stored(runtime, library)
     else:
         with runtime.database.writing() as tx:
-            collections.uncheck(tx, library)
+            collections.mark_all_unchecked(tx, library)
 
 
 def _postponed_run(name: str, reason: str, now: datetime) -> Run:
@@ -276,7 +276,7 @@ class _Pass:
         now = self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
             collections.sort_new_keys(tx)
-            collections.leave_documents(tx, name, documents, now, at_once=at_once)
+            collections.mark_documents_missing(tx, name, documents, now, at_once=at_once)
         repeat(self.runtime, lambda tx: collections.delete_missing(tx, name, now, MAX_PAPERS))
 
     def _document(self, offered: Found) -> Run | None:
@@ -328,7 +328,7 @@ class _Pass:
                 # A library is compared with its last content only: a file that returns to an
                 # earlier content is read again.
                 content = self._content_mark(content_hash)
-                offset, finished = 0, collections.content(tx, name, shown_name) == content
+                offset, finished = 0, collections.last_content(tx, name, shown_name) == content
         if finished:
             if not (self.reread and document.url):
                 self.recorder.validators = document.validators
@@ -367,7 +367,7 @@ class _Pass:
             states = reading_state.dump_states(tx, name, as_news=self._as_news)
             content = self._content_mark(f"{dump.size} {dump.modified}" if dump.modified else "")
             if not self._as_news:
-                states = [] if collections.content(tx, name, dump.name) != content else states
+                states = [] if collections.last_content(tx, name, dump.name) != content else states
         if any(state.is_read(dump) for state in states):
             return None
 

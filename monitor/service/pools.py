@@ -1,8 +1,10 @@
-"""The threads in which the jobs of one kind run: shared fairly, and left behind where they hang.
+"""The threads in which the jobs of one kind run: shared fairly, and replaced where they hang.
 
-The pools of `concurrent.futures` cannot do what is needed here: let a job wait while jobs that
-were asked for later begin, because a slow host has its share already; give the place of a job that
-hangs to another one; and end a process while a thread still waits for a server.
+The pools of `concurrent.futures` cannot
+
+- let a job wait because its host has its share, while later jobs begin,
+- give the place of a job that hangs to another one,
+- let a process end while a thread waits for a server.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ log = structlog.get_logger()
 class Share:
     """How many jobs run at a time.
 
-    `at_once` run; those that have run for `hangs_after` seconds hang, and up to `hanging` more may
-    run beside them. Jobs with the same `group_of` their name, None for no group, have half of the
-    places together; so have jobs that hung the last time.
+    At most `at_once` run, not counting those that hang: that have run for `hangs_after` seconds.
+    With those, at most `hanging` more. Jobs of one group have at most half of the places together,
+    and so have jobs that hang or did so the last time. `group_of` returns the group of a job by its
+    name, None for none.
     """
 
     at_once: int
@@ -60,7 +63,7 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
         self._began: dict[str, float] = {}  # of the jobs that run
         self._slow: set[str] = set()  # jobs that hang, or did so the last time
         self._threads = 0
-        self._is_short = False
+        self._lacks_thread = False
         self._changed = threading.Condition()
 
     @property
@@ -69,7 +72,10 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
             return list(self._began)
 
     def review(self) -> None:
-        """Begin what may run now because other jobs hang, which no job that ends can tell."""
+        """Begin jobs that may run because others now hang.
+
+        No event reports this, so it has to be called again and again.
+        """
         with self._changed:
             self._start_thread_if_needed()
 
@@ -95,12 +101,12 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
         try:
             threading.Thread(target=self._work, name=self._name, daemon=True).start()
         except RuntimeError as fault:  # a limit of the system; `review` tries again
-            if not self._is_short:
+            if not self._lacks_thread:
                 log.warning("no thread started", pool=self._name, error=str(fault))
-            self._is_short = True
+            self._lacks_thread = True
         else:
             self._threads += 1
-            self._is_short = False
+            self._lacks_thread = False
 
     def _work(self) -> None:
         """Run one job after another, until none may begin."""

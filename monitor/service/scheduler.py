@@ -41,11 +41,13 @@ READERS, FOLDER_READERS = 6, 2
 # How many outage groups are sent to at a time, and beside them how many whose server hangs.
 SENDERS = 8
 HANGING = AT_ONCE - SENDERS
-# The part of a tick after which a server counts as one that hangs. The main thread looks as often.
+# The part of a tick after which a delivery counts as hanging, and after which the main thread looks
+# again.
 HANGS_AFTER = 0.25
 # Seconds after which a group of deliveries lets others have its turn, if they wait.
 TURN = 30
-# Seconds after a start that news waits for a look at libraries, and digests at all sources.
+# For at most this number of seconds after a start, news waits until guarded libraries are read, and
+# digests until all sources are.
 FIRST_LOOK = 600
 # Seconds that work in progress may take when the service stops or its configuration changes.
 STOPS_WITHIN = 5.0
@@ -70,7 +72,7 @@ class Service(Running):
         self._unfinished: _Steps | None = None
 
     def run(self) -> None:
-        """Serve, and until the place is free stand by, with nothing open: then take it over."""
+        """Serve. While another service has the store, stand by with nothing open."""
         is_logged = False
         while True:
             try:
@@ -113,9 +115,10 @@ class Service(Running):
                 end_of_life(database, SERVICE)
 
     def _stop(self, steps: _Steps) -> None:
-        """Let work in progress end. What waits for a server is left to itself, and claims no more.
+        """Give work in progress some seconds to end.
 
-        Its store stays open until then; when the process ends before, all is as after a kill.
+        Jobs that still wait for a server are left running: they claim nothing more, and their store
+        stays open until they end. If the process ends first, the result is that of a kill.
         """
         if steps.runtime.stopping.is_set():
             return
@@ -137,7 +140,7 @@ class Service(Running):
             opened.close()
 
     def _look(self, app: App, lock: Lock | None) -> None:
-        """Keep the lock, or stop when another service has it; take up a changed file."""
+        """Keep the lock, or stop when another service has it; load a changed configuration."""
         try:
             if lock:
                 lock.keep()
@@ -150,10 +153,10 @@ class Service(Running):
 
 @dataclass(eq=False)
 class FirstLook:
-    """Which sources a service has not read since it began, and until when they are waited for.
+    """Which sources have not been read since the service started, and until when they are awaited.
 
-    A changed configuration does not begin again: no mail waits for a new source that is slow. News
-    waits for a new library, or changes of its papers would be lost.
+    A changed configuration does not start this again, so that no mail waits for a slow new source.
+    But news waits for a new guarded library: changes of its papers would be lost.
     """
 
     monotonic: Callable[[], float] = time.monotonic
@@ -161,7 +164,7 @@ class FirstLook:
     _seen: frozenset[str] = frozenset()
 
     def begin(self, sources: Collection[str], libraries: Collection[str]) -> None:
-        """Look at the sources of a configuration, of which `libraries` are guarded."""
+        """Wait for the sources of a configuration; of a later one, for new guarded `libraries`."""
         new = sources if not self._seen else set(libraries) - self._seen
         until = self.monotonic() + FIRST_LOOK
         self._until = {
@@ -183,8 +186,8 @@ class FirstLook:
 class _Steps:
     """The steps of the flow as the jobs of one configuration.
 
-    Watching, sources on the network, folders, deliveries and work on the store have threads of
-    their own each, as many for a thousand sources as for ten.
+    Each kind of work has its own pool of threads, of a size that does not depend on the number of
+    sources: watching, sources on the network, folders, deliveries, and work on the store.
     """
 
     def __init__(
@@ -226,6 +229,7 @@ class _Steps:
             add(f"{DELIVER}{group}", partial(do, Task(Step.DELIVER, group)), tick, "deliveries")
 
     def _add(self, name: str, work: Callable[[], object], interval: timedelta, pool: str) -> None:
+        # Clean-up runs rarely: the job that watches notices when the store is back.
         seen_by = WATCH if name == CLEAN_UP else ""
 
         def run() -> None:
@@ -238,7 +242,7 @@ class _Steps:
         self.jobs.start()
 
     def keep_time(self) -> None:
-        """Run all jobs if the clock was set: they wait by it, the caller does not."""
+        """Run all jobs if the clock was set: they wait by it, the caller by a monotonic one."""
         self.jobs.review()
         ahead = self.runtime.ahead()
         if abs(ahead - self._ahead) > self._tick:
@@ -260,7 +264,7 @@ class _Steps:
         self.look()
 
     def _do(self, task: Task, follow: Callable[[Task], object] | None = None) -> bool:
-        """Do a task, or return False where there are workers, which have it now."""
+        """Do a task and return True, or where there are workers, queue it and return False."""
         if self.queue and living_workers(self.runtime.database):
             self.queue.put(task)
             return False
@@ -286,12 +290,14 @@ class _Steps:
         due = is_due(self.runtime, source)
         if due and not self._do(task, following.append):
             return
-        looked_at = following or not due  # else its host or another process put it off
+        looked_at = (
+            following or not due
+        )  # else its host was busy, or another process was reading it
         if source in awaited and looked_at and not is_source_locked(self.runtime.database, source):
             self.first_look.end(source)
         for next_task in following:
             self._follow(next_task)
 
     def _compose(self) -> None:
-        """After downtime, digests wait until each source was read once."""
+        """After a start, digests wait until each source was read once; papers are matched."""
         self._do(Task(Step.MATCH if self.first_look.awaited else Step.COMPOSE))

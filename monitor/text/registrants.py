@@ -1,8 +1,8 @@
 """Who registers a DOI: a preprint server, a repository, or a publisher.
 
-This is the only table of DOI prefixes: what is not in it counts as a publisher's. Crossref and
-DataCite do not tell journals, data and drafts apart by prefix, and some publishers give their
-drafts and their journals one prefix.
+This is the only table of DOI prefixes: what is not in it counts as a publisher's. Hosts of servers
+are in `monitor/text/addresses.py`. Crossref and DataCite do not tell journals, data and drafts
+apart by prefix, and some publishers give their drafts and their journals one prefix.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def install(order: Order) -> None:
 # Who opens a transaction, and what it is called. A transaction that is not here has no name,
 # and a test says so.
 TRANSACTIONS = {
-    "monitor.pipeline.compose._ask_about_the_clock": "clock",
+    "monitor.pipeline.compose._report_clock": "clock",
     "monitor.pipeline.compose._compose_each": "next due",
     "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._record_failure": "composed badly",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from monitor.pipeline.compose import compose, find_chunks
+from monitor.pipeline.compose import compose, due_chunks
 from monitor.pipeline.match import match
 from monitor.store.engine.database import Database
 from monitor.store.topics import subscriptions
@@ -33,7 +33,7 @@ def test_a_tick_looks_at_nothing_until_a_slot_comes_and_then_only_at_its_subscri
         match(app.runtime)
         compose(app.runtime)
         assert looked_at(database, clock.now()) == {"paused"}
-        assert find_chunks(app.runtime, 1) == [0, 2]
+        assert due_chunks(app.runtime, 1) == [0, 2]
         clock.at = datetime(2026, 11, 21, 8, tzinfo=SATURDAY.tzinfo)
         assert looked_at(database, clock.now()) == {"lab", "paused"}
         clock.at = datetime(2026, 11, 21, 20, tzinfo=SATURDAY.tzinfo)

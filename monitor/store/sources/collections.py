@@ -1,7 +1,8 @@
-"""Libraries and reference lists: works that are neither known nor news by being listed there.
+"""Libraries and reference lists. A work that is listed there is neither known nor news for that.
 
-An entry that is missing from a whole reading leaves an hour later, unless it is back by then:
-reference managers rewrite their files, and a reading may meet one that is half written.
+An entry of a library that is missing from a complete reading is removed after an hour, unless it is
+back by then: reference managers rewrite their files, and a reading may meet one that is half
+written. Entries of reference lists are removed at once.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ _key = schema.collection_key.c
 _unchecked = schema.unchecked_entry.c
 
 LEAVES_AFTER = timedelta(hours=1)
-# Entries that share an identifier or a title are compared, the newest first.
+# The most entries with one identifier or title that are compared with a record: the newest.
 MAX_SAME_KEY = 25
-# The keys of that many compact entries are sorted into their table at once: of a thousand entries,
-# each would cost a page of the disk.
+# Keys of compact entries are moved into their table for this number of entries at a time. Moved for
+# a thousand, each key would write a page of the disk.
 SORTED_ENTRIES = 200_000
 # Bounds of a record of a reference list, which may have millions. Abstracts are compared as far as
 # the shorter one goes: 30 words are enough.
@@ -63,8 +64,8 @@ MAX_CATEGORIES = 20
 class CollectionEntry(msgspec.Struct, frozen=True):
     """A work in a library or reference list, as its source gave it.
 
-    The library has it `since` a time, None for one from before this was recorded. `recognised` is
-    how a record that was looked up was recognised as it.
+    `since` is when the library got it, None if that was before times were recorded. `recognised`
+    has the reasons for which a record that was looked up is this work.
     """
 
     id: int
@@ -78,16 +79,17 @@ class CollectionEntry(msgspec.Struct, frozen=True):
 # ── readings ────────────────────────────────────────────────────────────────────────
 
 
-def content(tx: Transaction, source: str, document: str) -> str:
-    """Return what was last read of a document to its end, "" for nothing."""
+def last_content(tx: Transaction, source: str, document: str) -> str:
+    """Return the mark of the content that was last read to its end, "" for none."""
     query = sa.select(_collection.content).filter_by(source=source, document=document)
     return tx.scalar(query) or ""
 
 
 def begin_reading(tx: Transaction, source: str, document: str) -> None:
-    id, reading = _current_reading(tx, source, document)
+    id, reading = _open_document(tx, source, document)
     again = sa.update(schema.collection).filter_by(id=id)
-    # A file that was half written, and then is as it was before, is read again.
+    # A file whose half-written state was read is read again, also if it then returns to its earlier
+    # content.
     tx.execute(again.values(reading=reading + 1, content=""))
 
 
@@ -100,13 +102,13 @@ def save(
     *,
     compact: bool = False,
 ) -> None:
-    """Store records of a document; of those with one name and title the last counts.
+    """Store records of a document; of several with one name and title, the last.
 
-    `compact` ones lose what neither recognises a paper nor is filled in. Others wait in
-    `unchecked_entry` if the source did not have their identifiers and title. `tx` comes from
-    `Database.ingesting`.
+    With `compact`, fields are dropped that neither identify a paper nor are filled in. Without it,
+    records whose identifiers and title the source did not list before are added to
+    `unchecked_entry`. `tx` comes from `Database.ingesting`.
     """
-    collection_id, reading = _current_reading(tx, source, document)
+    collection_id, reading = _open_document(tx, source, document)
     named = {
         hash_of_text(f"{paper.raw_id or record_hash(paper)} {title_key(paper.title)}"): paper
         for paper in (record_of(paper, source) for paper in papers)
@@ -146,7 +148,7 @@ def save(
         for name in new
     ]
     insert_or_update(tx, schema.collection_entry, rows)
-    keys_of = _few_keys_of if compact else _all_keys_of
+    keys_of = _compact_keys_of if compact else _all_keys_of
     keys = {(key, ids[name]) for name in new for key in keys_of(named[name])}
     key_rows = [
         {"key": key, "collection_id": collection_id, "entry_id": id} for key, id in sorted(keys)
@@ -163,8 +165,8 @@ def save(
 def _listed_since(
     tx: Transaction, source: str, papers: Mapping[int, Paper]
 ) -> dict[int, datetime | None]:
-    """Return since when a library has works of which it lists all identifiers and the title."""
-    keys = {name: name_keys(with_keys(paper)) for name, paper in papers.items()}
+    """Return since when a library has the works whose identifiers and title it lists already."""
+    keys = {name: identity_keys(with_keys(paper)) for name, paper in papers.items()}
     by_key = _by_key(tx, [source], {key for of_paper in keys.values() for key in of_paper})
     entries = {
         name: {id for key in of_paper for id in by_key[key]}
@@ -186,8 +188,8 @@ def _mark_unchecked(tx: Transaction, ids: Iterable[int]) -> None:
     insert_or_update(tx, schema.unchecked_entry, rows)
 
 
-def uncheck(tx: Transaction, source: str) -> None:
-    """Let all entries of a library be checked once it is guarded."""
+def mark_all_unchecked(tx: Transaction, source: str) -> None:
+    """Mark all entries of a library as unchecked, so that they are checked once it is guarded."""
     of_source = sa.select(_collection.id).filter_by(source=source)
     here = _entry.collection_id.in_(of_source)
     recent = _unchecked.only_recent & _unchecked.entry_id.in_(sa.select(_entry.id).where(here))
@@ -202,7 +204,7 @@ def take_unchecked(
 ) -> dict[int, tuple[CollectionEntry | None, bool]]:
     """Return the next entries of a library to look up stored notices for, and mark them checked.
 
-    Each is with whether only recent ones count; one that has left is None.
+    Each comes with whether only recent notices count. An entry that was removed is None.
     """
     of_source = sa.select(_collection.id).filter_by(source=source)
     query = sa.select(_unchecked.entry_id, _unchecked.only_recent)
@@ -242,7 +244,10 @@ def _shorten(paper: Paper) -> Paper:
 
 
 def _dictionary(tx: Transaction, collection_id: int, records: Sequence[Paper]) -> bytes:
-    """Return the dictionary of a document's records, made from the first ones of a long list."""
+    """Return the compression dictionary of a document's records.
+
+    For a long list, it is made from the first records.
+    """
     of_document = sa.select(_collection.dictionary).filter_by(id=collection_id)
     known: bytes | None = tx.scalar(of_document)
     if known or not records:
@@ -256,31 +261,32 @@ def _dictionary(tx: Transaction, collection_id: int, records: Sequence[Paper]) -
 def end_reading(
     tx: Transaction, source: str, document: str, content: str, now: datetime, *, at_once: bool
 ) -> None:
-    """Record that a document was read to its end: entries that it lacks leave, or do so `at_once`.
+    """Record that a document was read to its end. Entries that it lacks are marked as missing.
 
-    `content` is compared with what is read next.
+    With `at_once`, they are marked as missing for long enough to be deleted. `content` is compared
+    with that of the next reading.
     """
-    collection_id, reading = _current_reading(tx, source, document)
+    collection_id, reading = _open_document(tx, source, document)
     read = sa.update(schema.collection).filter_by(id=collection_id)
     tx.execute(read.values(content=content, filled_to=0))
     lacking = sa.and_(_entry.collection_id == collection_id, _entry.reading < reading)
-    _miss(tx, lacking, now, at_once=at_once)
+    _mark_missing(tx, lacking, now, at_once=at_once)
 
 
-def leave_documents(
+def mark_documents_missing(
     tx: Transaction, source: str, present: Collection[str], now: datetime, *, at_once: bool
 ) -> None:
-    """Note that the entries of documents that are not among the `present` ones are missing."""
+    """Mark the entries of documents that are not among the `present` ones as missing."""
     of_source = sa.select(_collection.id, _collection.document).filter_by(source=source)
     gone = {id for id, document in tx.execute(of_source) if document not in present}
     if gone:
-        # One that comes back is read again.
+        # A document that comes back is read again.
         documents = sa.update(schema.collection).where(among(_collection.id, gone))
         tx.execute(documents.values(content=""))
-        _miss(tx, among(_entry.collection_id, gone), now, at_once=at_once)
+        _mark_missing(tx, among(_entry.collection_id, gone), now, at_once=at_once)
 
 
-def _miss(
+def _mark_missing(
     tx: Transaction, missing: sa.ColumnElement[bool], now: datetime, *, at_once: bool
 ) -> None:
     since = now - LEAVES_AFTER if at_once else now
@@ -303,7 +309,10 @@ def _delete(tx: Transaction, gone: sa.ColumnElement[bool], limit: int) -> int:
 
 
 def filled_to(tx: Transaction, source: str) -> int | None:
-    """Return the last stored paper that a list has filled since it was read, None when all are."""
+    """Return the id of the last paper that was filled in from a list since it was read.
+
+    None when all were.
+    """
     query = sa.select(sa.func.min(_collection.filled_to)).filter_by(source=source)
     return tx.execute(query).scalar()
 
@@ -313,8 +322,11 @@ def set_filled_to(tx: Transaction, source: str, paper_id: int | None) -> None:
     tx.execute(documents.values(filled_to=paper_id))
 
 
-def _current_reading(tx: Transaction, source: str, document: str) -> tuple[int, int]:
-    """Return the ids of a document and of its last reading, 0 before the first."""
+def _open_document(tx: Transaction, source: str, document: str) -> tuple[int, int]:
+    """Return the ids of a document, which is added if it is new, and of its last reading.
+
+    That is 0 before the first.
+    """
     query = sa.select(_collection.id, _collection.reading)
     row = tx.execute(query.filter_by(source=source, document=document)).first()
     if row is None:
@@ -326,12 +338,12 @@ def _current_reading(tx: Transaction, source: str, document: str) -> tuple[int, 
 
 def _delete_keys(tx: Transaction, entries: Iterable[CollectionEntry]) -> None:
     keys = [
-        {"is": key, "in": entry.collection_id, "of": entry.id}
+        {"hash": key, "document": entry.collection_id, "entry": entry.id}
         for entry in entries
         for key in _all_keys_of(entry.paper)
     ]
     if keys:
-        columns = {"is": _key.key, "in": _key.collection_id, "of": _key.entry_id}
+        columns = {"hash": _key.key, "document": _key.collection_id, "entry": _key.entry_id}
         named = (column == sa.bindparam(name) for name, column in columns.items())
         tx.execute(sa.delete(schema.collection_key).where(*named), keys)
 
@@ -362,7 +374,7 @@ def forget(tx: Transaction, kept: Collection[str], limit: int) -> int:
 def find(
     tx: Transaction, sources: Collection[str], incoming: Sequence[IncomingPaper], now: datetime
 ) -> list[list[CollectionEntry]]:
-    """Return the entries of some sources that are the same work as each record."""
+    """Return, for each record, the entries of some sources that are the same work."""
     if not sources or not incoming:
         return [[] for _ in incoming]
     numbers = {key for record in incoming for key in _keys_of(record)}
@@ -382,7 +394,7 @@ def find(
 def sharing_identifiers(
     tx: Transaction, source: str, records: Sequence[IncomingPaper], now: datetime
 ) -> list[list[CollectionEntry]]:
-    """Return the entries that have an identifier of each record, the same work or not."""
+    """Return, for each record, the entries with one of its identifiers, the same work or not."""
     keys = [list(_hashes_of(record.keys)) for record in records]
     by_key = _by_key(tx, [source], {key for of_record in keys for key in of_record})
     chosen = [{id: None for key in of_record for id in by_key.get(key, ())} for of_record in keys]
@@ -441,7 +453,7 @@ def _read(
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
-    """Return the entries that a record may be of, and how each was found, the strongest way."""
+    """Return the ids of the entries that may be the record's work, each with the best way to it."""
     by_blocks = dict.fromkeys(nearest(record.blocks, by_key), "block")
     [titled] = _hashes_of([("title", record.title_key)])
     by_title = dict.fromkeys(by_key.get(titled, ())[-MAX_SAME_KEY:], "title")
@@ -450,7 +462,7 @@ def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> d
 
 
 def why_same(record: IncomingPaper, paper: Paper, found_by: str) -> Reasons:
-    """Return why a record is of the same work as a paper that is not stored as one, if it is."""
+    """Return why a record is the same work as a paper of a library or list, empty if it is not."""
     work = KnownWork(paper, (paper,), claims_of(paper), frozenset({found_by}))
     return recognise(record, work)
 
@@ -460,25 +472,27 @@ def _all_keys_of(paper: Paper) -> set[int]:
 
 
 def _keys_of(record: IncomingPaper) -> set[int]:
-    return {*name_keys(record), *record.blocks}
+    return {*identity_keys(record), *record.blocks}
 
 
-def name_keys(record: IncomingPaper) -> set[int]:
+def identity_keys(record: IncomingPaper) -> set[int]:
     """Return hashes of the identifiers and the title of a record."""
-    return set(_name_keys(record.keys, record.title_key))
+    return set(_hashes_of_identity(record.keys, record.title_key))
 
 
-def _few_keys_of(paper: Paper) -> set[int]:
-    """Return two blocks of a title, which have no word in common where it has four rare ones.
+def _compact_keys_of(paper: Paper) -> set[int]:
+    """Return the keys of a compact entry: its identifiers, its title, and few of its blocks.
 
-    A record that is looked up has all of its blocks: one word of the four may be another.
+    These are two, with no word in common if four words of the title are rare, and that of the title
+    before a subtitle. A record is looked up by all its blocks, so that one of the four words may
+    differ.
     """
     blocks = blocks_of_words(words(paper.title))
     few = add_head_block((*blocks[:1], *blocks[1:][-1:]), paper.title)
-    return {*_name_keys(identifiers(paper), title_key(paper.title)), *few}
+    return {*_hashes_of_identity(identifiers(paper), title_key(paper.title)), *few}
 
 
-def _name_keys(pairs: Iterable[tuple[str, str]], title: str) -> Iterator[int]:
+def _hashes_of_identity(pairs: Iterable[tuple[str, str]], title: str) -> Iterator[int]:
     return _hashes_of((*pairs, *([("title", title)] if title else [])))
 
 

@@ -71,7 +71,7 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
 def _write_keys(tx: Transaction, id: int, event: ReferenceEvent) -> None:
     """Let a stored event be found by the names of a work, and of all that report it."""
     reports = {name for one in (event, *event.others) for name in one.identity} - {""}
-    keys = collections.name_keys(with_keys(event.work)) | set(map(hash_of_text, reports))
+    keys = collections.identity_keys(with_keys(event.work)) | set(map(hash_of_text, reports))
     rows = [{"key": key, "event_id": id} for key in sorted(keys)]
     insert_new(tx, schema.reference_event_key, rows)
 
@@ -82,7 +82,7 @@ def _with_uncertain(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | 
     Of uncertain events, those that are in no digest are kept with the certain one.
     """
     record = with_keys(event.work)
-    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.identity_keys(record)))
     asserted = _ASSERTED[event.change]
     alike = [
         other
@@ -127,7 +127,7 @@ def _update(tx: Transaction, event: ReferenceEvent) -> None:
 def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
     """Return the stored event that is the same as one, of the same work."""
     record = with_keys(event.work)
-    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.identity_keys(record)))
     wanted: sa.ColumnElement[bool] = _event.id.in_(keyed)
     if "" not in event.identity:  # a work may have thousands of corrections
         alike = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, event.identity)))
@@ -223,7 +223,7 @@ def correct(
     subscriptions that get it.
     """
     record = with_keys(work_of(records))
-    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.identity_keys(record)))
     wrong = [
         other
         for other in _events(tx, _event.id.in_(keyed))
@@ -256,7 +256,7 @@ def reported(
 ) -> list[tuple[ReferenceEvent, str, datetime]]:
     """Return the events of a work with these records that subscriptions were sent, oldest first."""
     record = with_keys(work_of(records))
-    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.identity_keys(record)))
     events = {event.id: event for event in _events(tx, _event.id.in_(keyed))}
     sent = sa.select(_item.event_id, _item.subscription, _digest.composed_at)
     sent = sent.join(schema.digest, _digest.id == _item.digest_id).order_by(_digest.composed_at)

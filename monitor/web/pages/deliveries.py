@@ -7,7 +7,7 @@ from functools import partial
 from starlette.responses import Response
 
 from monitor.commands import remedies
-from monitor.commands.status import is_sent_again
+from monitor.commands.status import will_be_sent_again
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
@@ -50,7 +50,7 @@ def all_deliveries(visit: Visit) -> Response:
             delivery.id
             for delivery in newest
             if delivery.state is not DeliveryState.UNKNOWN
-            or is_sent_again(tx, runtime, delivery, now)
+            or will_be_sent_again(tx, runtime, delivery, now)
         }
         suppressed = suppressions.listing(tx, now)
     return visit.show(
