@@ -14,13 +14,13 @@ from monitor.text.addresses import find_addresses
 
 Span = tuple[int, int]
 
-# A longer title begins shortly before its first match.
+# A longer title is cut: it begins shortly before its first match.
 LONG_TITLE = 300
 EXCERPT_LIMIT = 420
 _LEAD_IN = 120
 _GAP = " … "
 _BEFORE_CUT, _AFTER_CUT = "…\u00a0", "\u00a0…"
-# Abstracts have fewer sentences, and sentences fewer characters.
+# The sentences of an abstract that are judged, and the characters of each: real ones have fewer.
 _MOST_READ = 60
 _LONGEST_READ = 1_000
 
@@ -46,11 +46,11 @@ def whole_abstract(entry: DigestPaper) -> Passage:
 
 
 def excerpt(entry: DigestPaper) -> Passage:
-    """Return the sentence of the abstract that says what the authors did, and at most one more.
+    """Return the sentence that best says what the authors did, and at most one other.
 
-    The second says most of the others; when nothing matched in the first, it is one in which
-    something did. Where no sentence says what was done, they are the two neighbours that hold most
-    of what matched. An ellipsis marks each gap, and where a sentence was cut.
+    The other is the next best; if nothing matched in the first, the best of those with a match. If
+    no sentence says what was done, they are the two neighbours with the most matched words. An
+    ellipsis marks each gap, and where a sentence was cut.
     """
     return _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
 
@@ -59,9 +59,9 @@ def excerpt(entry: DigestPaper) -> Passage:
 @lru_cache(512)
 def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)
-    bounds, alone = _value_sentences(abstract, rule)
+    bounds, own_values = _value_sentences(abstract, rule)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
-    pairs = zip(alone, words, strict=True)
+    pairs = zip(own_values, words, strict=True)
     values = [value + min(hits, 2) if value > 0 else value for value, hits in pairs]
     if max(values, default=0.0) <= 0:
         window = _best_window(abstract, places, bounds, values if rule else ())
@@ -77,7 +77,7 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Pass
         lengths = [min(lengths[0], EXCERPT_LIMIT // 2), EXCERPT_LIMIT - EXCERPT_LIMIT // 2]
     if second < first:
         first, second, lengths = second, first, lengths[::-1]
-    # The second may point back to the first where nothing stands between them.
+    # Right after the first sentence, the second may keep an opening that points back to it.
     is_next = _are_neighbours(bounds[first], bounds[second])
     before = _cut(abstract, places, bounds[first], lengths[0], rule)
     after = _cut(abstract, places, bounds[second], lengths[1], 0 if is_next else rule)
@@ -116,7 +116,10 @@ def _join(first: Passage, second: Passage, gap: str) -> Passage:
 
 
 def _mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, tuple[Span, ...]]:
-    """A field as one clean line; the marks of all topics hold only when it was that already."""
+    """Return a field as one clean line, and the matched places.
+
+    There are none if cleaning changed the text: they count characters of the original.
+    """
     line = clean(text)
     spans = {span for why in reasons if why.field == field for span in why.spans}
     inside = [span for span in spans if line == text and 0 <= span[0] < span[1] <= len(line)]
@@ -126,7 +129,7 @@ def _mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, t
 def _best_window(
     text: str, places: Sequence[Span], bounds: Sequence[Span], values: Sequence[float]
 ) -> Span:
-    """Return the neighbours that hold most of what matched, of these the most valuable."""
+    """Return the two neighbours with the most matched words; of equals, the most valuable ones."""
     pairs = zip(bounds, bounds[1:] or bounds, strict=False)
     windows = [(a[0], b[1] if _are_neighbours(a, b) else a[1]) for a, b in pairs]
 
@@ -138,7 +141,10 @@ def _best_window(
 
 
 def _are_neighbours(first: Span, second: Span) -> bool:
-    """Whether nothing stands between two sentences: those that say where the code is are gone."""
+    """Whether two sentences follow each other in the text.
+
+    One between them that says where the code is may have been left out.
+    """
     return second[0] - first[1] <= 2
 
 
@@ -182,9 +188,12 @@ def _cut(text: str, places: Sequence[Span], window: Span, limit: int, rule: int 
 # They follow the moves of scientific abstracts that Swales (Genre Analysis, 1990) and Teufel and
 # Moens (Computational Linguistics 28(4), 2002) describe.
 
-# Making something counts for more than using it, and that for more than its results.
+# Presenting something new counts for more than other work of the authors, and that for more than
+# results.
 _MAKES, _DOES, _RESULTS = 6.0, 4.0, 2.0
-_BACKGROUND_LOSS, _DANGLING_LOSS, _SHORT = -2.0, -1.0, -2.0
+_BACKGROUND_LOSS = -2.0
+_REFERS_BACK_LOSS_BY_RULE_0 = -1.0
+_SHORT = -2.0
 _FEWEST_WORDS = 9
 
 _NEW = "(?:propos|present|introduc|develop|describ|design|devis|releas|contribut|formulat)"
@@ -207,7 +216,7 @@ _THIS_PAPER = rf"th(?:is|e present) {_PAPER}"
 
 
 def _at_word(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern for sentences in small letters: it looks for each word's beginning once."""
+    """Return a pattern for sentences in lower case, tried only where a word begins."""
     return re.compile(rf"\b(?:{'|'.join(patterns)})")
 
 
@@ -247,8 +256,8 @@ _BACKGROUND = _at_word(
     r"|difficult)\b",
     r"plays? an?\b",
 )
-# Its first words lean on the sentence before it.
-_DANGLING = re.compile(
+# A sentence whose first words refer to the one before it, by rule 0.
+_REFERS_BACK_BY_RULE_0 = re.compile(
     r"^(?:it|they|these|those|such|its|their|he|she|both|moreover|furthermore|additionally"
     r"|in addition|also|besides|further|specifically|in particular|thus|therefore|hence"
     r"|consequently|as a result|for example|for instance|in contrast|similarly|then|next"
@@ -258,7 +267,7 @@ _DANGLING = re.compile(
 )
 
 _GAINS = ((_NEW_THING, _MAKES), (_CONTRIBUTION, _DOES), (_RESULT, _RESULTS))
-_LOSSES = ((_BACKGROUND, _BACKGROUND_LOSS), (_DANGLING, _DANGLING_LOSS))
+_LOSSES = ((_BACKGROUND, _BACKGROUND_LOSS), (_REFERS_BACK_BY_RULE_0, _REFERS_BACK_LOSS_BY_RULE_0))
 
 
 def sentence_value(sentence: str) -> float:
@@ -271,7 +280,8 @@ def sentence_value(sentence: str) -> float:
 
 # ── what points back to other sentences, and what only says where the code is ──────────
 
-# Digests store the rule that chose their excerpts: with 0, sentences have only the value above.
+# The rule that chooses excerpts; a digest stores the one it was made with. Rule 0, of older
+# digests, is `sentence_value` alone.
 EXCERPT_RULE = 1
 _MIN_WORDS_LEFT = 4
 
@@ -300,8 +310,9 @@ _OPENING_CLAUSE = re.compile(
     r"|[^,.;:?!\"“”()]{1,80}?(?<!that)(?<!which)(?<!how) (?=we |this paper ))",
     re.IGNORECASE,
 )
-# A clause that says under which conditions a claim holds is part of it.
-_BACK = re.compile(
+# An opening that points back to other sentences. One that names the conditions of a claim is part
+# of the claim, and does not count.
+_OPENING_REFERS_BACK = re.compile(
     rf"(?!.*(?:assum|condition|setting|\bcases?\b)).*?\b(?:th(?:is|ese){_NOT_PAPER}"
     r"|such(?! (?:as|that)\b)|those(?! (?:\w+ed|in|of|that|who|which|from|with|used|on|for)\b)"
     r"|that (?:end|effect|purpose|goal|aim|problem|issue|gap|challenge|reason)"
@@ -325,11 +336,13 @@ _IS_DONE = _at_word(
     r"|studied|built)\b",
     r"we (?!can|need|note|hope|must|want|know|would|could|should|might|will)[a-z]{4}",
 )
-_LEANS = _at_word(
+# A sentence that begins with a word for something in another one.
+_REFERS_BACK = _at_word(
     rf"^(?:it|they|th(?:is|ese){_NOT_PAPER}|those|such|its|their|he|she|the (?:former|latter|above"
     r"|same)|in (?:our )?(?:previous|earlier|prior|companion) \w+)\b",
 )
-_LATER = _at_word(
+# A sentence that goes on from an earlier one: "We also ...", "The proposed method ...".
+_CONTINUES = _at_word(
     r"^we (?:also|then|further|additionally|finally|next|later|believe|hope)\b",
     r"^(?:our|the (?:proposed|developed|resulting|presented)) (?:\w+ )?(?:approach|method"
     r"|framework|model|algorithm|system|technique|solution)s?\b",
@@ -337,21 +350,22 @@ _LATER = _at_word(
     rf"th(?:is|ese){_NOT_PAPER}\b",
 )
 _ALSO_GAINS = ((_PAPER_DOES, _DOES), (_IS_DONE, 1.5))
-_BACK_LOSS, _LATER_LOSS = 5.0, 1.0
+_REFERS_BACK_LOSS = 5.0
+_CONTINUES_LOSS = 1.0
 
 
 def opening_length(sentence: str) -> int:
     """Return the length of the opening that only ties a sentence to those before it."""
     end = 0
     while opening := _LINKING.match(sentence, end) or _OPENING_CLAUSE.match(sentence, end):
-        if opening.re is _OPENING_CLAUSE and not _BACK.match(opening[0]):
+        if opening.re is _OPENING_CLAUSE and not _OPENING_REFERS_BACK.match(opening[0]):
             break
         end = opening.end()
     return end if sentence.count(" ", end) + 1 >= _MIN_WORDS_LEFT else 0
 
 
 def _after_opening(text: str, places: Sequence[Span], window: Span) -> int:
-    """Return where a window begins without its opening; an opening in which it matched stays."""
+    """Return where a window begins after its opening, or its start if the opening has a match."""
     start, end = window
     after = start + opening_length(text[start : min(end, start + _LONGEST_READ)])
     return start if any(a < after and start < b for a, b in places) else after
@@ -364,16 +378,19 @@ def _capitalize(text: str) -> str:
 
 
 def standalone_value(sentence: str) -> float:
-    """Return `sentence_value`, less for a sentence that points back to others."""
+    """Return `sentence_value`, more for forms that it does not know.
+
+    It is less for a sentence that points back to others.
+    """
     value, sentence = sentence_value(sentence), sentence.lower()
     if _BACKGROUND_LOSS < value <= 0:
         value += next((gain for pattern, gain in _ALSO_GAINS if pattern.search(sentence)), 0.0)
     if value <= 0:
         return value
     alone = sentence[opening_length(sentence) :]
-    if _LEANS.match(alone):
-        return value - _BACK_LOSS
-    return value - _LATER_LOSS if _LATER.search(alone) else value
+    if _REFERS_BACK.match(alone):
+        return value - _REFERS_BACK_LOSS
+    return value - _CONTINUES_LOSS if _CONTINUES.search(alone) else value
 
 
 # A sentence that begins without a space after the one before it.
@@ -401,11 +418,12 @@ _CLAIM = re.compile(
     r"|formulat|contribut|buil[dt]|test|evaluat|appl[iy]|show|demonstrat)|outperform|achiev|improv"
     rf"|demonstrate|show that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"
 )
-_MOST_WORDS, _FEW_WORDS = 35, 8
+_MOST_WORDS_ABOUT_CODE = 35
+_FEW_WORDS_BESIDE_ADDRESS = 8
 
 
 def _shown_sentences(text: str) -> list[Span]:
-    """Return the sentences of a text but those that say where the code is, if any others."""
+    """Return the sentences that do not only say where the code is; all, if there are no others."""
     bounds, addresses = sentences(text), find_addresses(text)
     glued = [end.end() for end in _GLUED.finditer(text)]
     if glued := [n for n in glued if not any(at.start < n <= at.end for at in addresses)]:
@@ -421,9 +439,9 @@ def _shown_sentences(text: str) -> list[Span]:
 def says_where(sentence: str, has_address: bool) -> bool:
     """Whether a sentence says no more than where the code, the data or a page is."""
     length, sentence = sentence.count(" ") + 1, sentence.lower()
-    if length > _MOST_WORDS:
+    if length > _MOST_WORDS_ABOUT_CODE:
         return False
-    if has_address and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
+    if has_address and (length <= _FEW_WORDS_BESIDE_ADDRESS or not _CLAIM.search(sentence)):
         return True
     return bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
 
@@ -438,9 +456,10 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
-_OPENING = re.compile(r"\s+[\"'“‘(\[{$\\]*")
+_BEFORE_NEXT = re.compile(r"\s+[\"'“‘(\[{$\\]*")
 
-# The longest abstracts have fifty sentences; beyond this, the rest of the text is one more.
+# The sentences into which a text is split; the rest of it is one more. The longest abstracts have
+# fifty.
 MAX_SENTENCES = 1_000
 
 
@@ -464,7 +483,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def _ends_sentence(text: str, end: re.Match[str]) -> bool:
     if end.group() in "。！？":
         return True
-    opening = _OPENING.match(text, end.end())
+    opening = _BEFORE_NEXT.match(text, end.end())
     if opening is None:
         return False
     following = text[opening.end() : opening.end() + 1]
