@@ -295,6 +295,13 @@ def _secret_url(secret: Secret) -> Secret:
     return secret
 
 
+def _web_url(secret: Secret) -> Secret:
+    parts = urlsplit(secret.reveal())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("should be a URL that begins with https:// or http://")
+    return secret
+
+
 _SPAN_SCHEMA = {"type": "string", "pattern": "^[1-9][0-9]{0,5}[mhd](-[1-9][0-9]{0,5}[mhd])?$"}
 
 Line = Annotated[str, AfterValidator(line)]
@@ -326,6 +333,8 @@ Address = Annotated[str, AfterValidator(_address)]
 Sender = Annotated[str, AfterValidator(_sender)]
 HttpsUrl = Annotated[str, AfterValidator(https)]
 SecretUrl = Annotated[Secret, AfterValidator(_secret_url)]
+# One that may be of a machine nearby, without TLS.
+SecretWebUrl = Annotated[Secret, AfterValidator(_web_url)]
 
 SOME = AfterValidator(_not_empty)
 

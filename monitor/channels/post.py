@@ -73,6 +73,7 @@ def post(
     headers: Mapping[str, str] | None = None,
     allow_private: bool = False,
     deadline: timedelta = DEADLINE,
+    method: str = "POST",
 ) -> Outcome:
     """Post JSON or text, and return what became of it by the status of the answer alone.
 
@@ -86,6 +87,7 @@ def post(
         headers=headers,
         allow_private=allow_private,
         deadline=deadline,
+        method=method,
     )
     return answer if isinstance(answer, Outcome) else outcome_of(answer)
 
@@ -99,6 +101,7 @@ def post_for_answer(
     allow_private: bool = False,
     deadline: timedelta = DEADLINE,
     max_bytes: int = MAX_ANSWER_BYTES,
+    method: str = "POST",
 ) -> Answer | Outcome:
     """Post JSON or text, and return the answer; without one, the outcome.
 
@@ -110,7 +113,7 @@ def post_for_answer(
     secrets = _secrets_of(url, headers)
     host = redact_url(url).partition("://")[2].partition("/")[0] or "this address"
     try:
-        with _exchange(url, body, watch, headers, allow_private) as response:
+        with _exchange(method, url, body, watch, headers, allow_private) as response:
             text = read_short_body(response, watch, max_bytes).decode("utf-8", "replace")
             answer_headers = headers_of(response)
             is_page = "html" in answer_headers.get("content-type", "")
@@ -190,7 +193,12 @@ class _Body:
 
 @contextmanager
 def _exchange(
-    url: str, body: _Body, watch: Watch, headers: Mapping[str, str], allow_private: bool
+    method: str,
+    url: str,
+    body: _Body,
+    watch: Watch,
+    headers: Mapping[str, str],
+    allow_private: bool,
 ) -> Iterator[httpcore.Response]:
     request = Request(parse_url(url), allow_private=allow_private)
     check_address(request)
@@ -211,7 +219,7 @@ def _exchange(
     with (
         open_pool(request.url, guard, _tls()) as pool,
         pool.stream(
-            "POST",
+            method,
             core_url(request.url),
             headers=sent.raw,
             content=iter(body),

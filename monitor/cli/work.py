@@ -102,6 +102,10 @@ def run(call: Call) -> None:
         call.answer(runs_json(runs) | _digests_json(sent, failed), show)
         upkeep(app.runtime)
         take_over(app.runtime.database)
+        if app.settings.ping_url:
+            from monitor.commands.ping import ping  # httpx, which `digest` does without
+
+            ping(app.settings.ping_url, is_up=True)
     finish(runs_ok(runs) and not failed and all_sent(sent))
 
 

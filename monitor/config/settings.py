@@ -52,6 +52,7 @@ from monitor.setting_types import (
     OneOrMore,
     Recipients,
     Required,
+    SecretWebUrl,
     Section,
     Unset,
     Variables,
@@ -151,6 +152,12 @@ class General(Section):
         repr=False,
         description="a secret, signs the links in mails and feeds; of a list, the first signs, "
         "all verify. At least 16 characters each",
+    )
+    ping_url: SecretWebUrl | None = Field(
+        None,
+        repr=False,
+        description="an address that is requested every five minutes while all is well: "
+        "[a dead-man's switch](operations.md#a-dead-mans-switch)",
     )
     templates: ExistingFolder | None = Field(
         None, description="an existing folder with [your templates](templates.md)"

@@ -43,13 +43,19 @@ class Jobs:
     once more when it ends: what it was woken for may have come too late for that run.
     """
 
-    def __init__(self, pools: Mapping[str, Pool]) -> None:
+    def __init__(
+        self, pools: Mapping[str, Pool], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         # It logs each run at INFO, and warns of each that a running job makes it skip.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._pools = pools
         self._stopping = threading.Event()
         self._woken: set[str] = set()
         self._names: list[str] = []
+        self._monotonic = monotonic
+        # When each job should have ended at the latest: since it began, or since its last end.
+        self._end_by: dict[str, float] = {}
+        self._limits: dict[str, timedelta] = {}
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors=dict(pools),
@@ -57,11 +63,23 @@ class Jobs:
         )
         self._scheduler.add_listener(self._on_end, EVENT_JOB_EXECUTED | EVENT_JOB_ERROR)
 
-    def add(self, name: str, work: Callable[[], object], interval: timedelta, pool: str) -> None:
-        """Add a job that runs at the start, then after each interval."""
+    def add(
+        self,
+        name: str,
+        work: Callable[[], object],
+        interval: timedelta,
+        pool: str,
+        limit: timedelta = timedelta(hours=1),
+    ) -> None:
+        """Add a job that runs at the start, then after each interval, for no longer than `limit`.
+
+        A job is overdue when it runs for longer, or does not begin in this time.
+        """
         self._names.append(name)
+        self._limits[name] = limit
+        self._end_by[name] = self._after(limit)
         self._scheduler.add_job(
-            partial(self._run, name, work),
+            partial(self._run, name, work, interval),
             _Every(interval),
             id=name,
             executor=pool,
@@ -80,6 +98,11 @@ class Jobs:
         """Run all jobs now: the clock by which they wait was set."""
         for name in self._names:
             self._run_now(name)
+
+    def overdue(self) -> list[str]:
+        """Return the jobs that have not begun or not ended in their time."""
+        now = self._monotonic()
+        return [name for name, end_by in self._end_by.items() if end_by < now]
 
     def review(self) -> None:
         """Let jobs begin that waited for one which turned out to hang."""
@@ -109,10 +132,18 @@ class Jobs:
         for pool in self._pools.values():
             pool.wait()
 
-    def _run(self, name: str, work: Callable[[], object]) -> None:
+    def _run(self, name: str, work: Callable[[], object], interval: timedelta) -> None:
         self._woken.discard(name)  # before it looks, or what comes then would be forgotten
-        if not self._stopping.is_set():
-            work()
+        limit = self._limits[name]
+        self._end_by[name] = self._after(limit)
+        try:
+            if not self._stopping.is_set():
+                work()
+        finally:
+            self._end_by[name] = self._after(interval + limit)
+
+    def _after(self, span: timedelta) -> float:
+        return self._monotonic() + span.total_seconds()
 
     def _on_end(self, event: JobExecutionEvent) -> None:
         if event.job_id in self._woken:

@@ -17,7 +17,14 @@ from functools import partial
 import structlog
 
 from monitor.app import App
-from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
+from monitor.commands.heartbeat import (
+    SERVICE,
+    end_of_life,
+    living_workers,
+    sign_of_life,
+    vital_signs,
+)
+from monitor.commands.ping import ping
 from monitor.errors import StoreBusyError, StoreError
 from monitor.pipeline import flow
 from monitor.pipeline.deliver import AT_ONCE
@@ -52,10 +59,15 @@ FIRST_LOOK = 600
 # Seconds that work in progress may take when the service stops or its configuration changes.
 STOPS_WITHIN = 5.0
 
+BETWEEN_PINGS = timedelta(minutes=5)
+# The longest time for which a job may run. A download may take twelve hours.
+LIMIT, LIMIT_OF_SOURCES = timedelta(hours=1), timedelta(hours=13)
+
 WATCH = "watch"
 COMPOSE = "compose"
 CLEAN_UP = "upkeep"
 SEARCH = "search"
+PING = "ping"
 SOURCE = "source "
 DELIVER = "deliver "
 
@@ -206,6 +218,7 @@ class _Steps:
         self.first_look.begin(runtime.sources, runtime.guarded_libraries)
         self._tick = tick
         self._ahead = runtime.ahead()
+        self._is_watching = False
         hangs_after = tick.total_seconds() * HANGS_AFTER
         hosts = {f"{SOURCE}{name}": entry.host for name, entry in runtime.sources.items()}
         self.jobs = Jobs(
@@ -218,10 +231,12 @@ class _Steps:
             }
         )
         add, do = self._add, self._do
-        add(WATCH, self._watch, tick, WATCH)
+        add(WATCH, self.watch, tick, WATCH)
         add(COMPOSE, self._compose, tick, "store")
         add(CLEAN_UP, partial(do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS, "store")
         add(SEARCH, partial(do, Task(Step.SEARCH)), tick, "store")
+        if runtime.settings.ping_url:
+            add(PING, self.ping, BETWEEN_PINGS, "store")
         for name in runtime.reading_order:
             pool = "folders" if runtime.sources[name].is_folder else "sources"
             add(f"{SOURCE}{name}", partial(self._ingest, name), tick, pool)
@@ -236,7 +251,8 @@ class _Steps:
             with self.outages.watch(name, seen_by):
                 work()
 
-        self.jobs.add(name, run, interval, pool)
+        limit = LIMIT_OF_SOURCES if name.startswith(SOURCE) else LIMIT
+        self.jobs.add(name, run, interval, pool, limit)
 
     def start(self) -> None:
         self.jobs.start()
@@ -258,10 +274,28 @@ class _Steps:
     def join(self) -> None:
         self.jobs.join()
 
-    def _watch(self) -> None:
+    def watch(self) -> None:
         self.runtime.owner.keep()
         sign_of_life(self.runtime.database, SERVICE)
+        if not self._is_watching:
+            self._is_watching = True
+            self.jobs.wake(PING)
         self.look()
+
+    def ping(self) -> None:
+        """Request the dead-man's switch, unless a job is overdue or nothing was watched yet."""
+        if not self._is_watching:
+            return
+        try:
+            is_up = all(check.ok for check in vital_signs(self.runtime.database))
+        except StoreError as fault:
+            log.warning("no vital signs", error=str(fault))
+            is_up = False
+        overdue = self.jobs.overdue()
+        if overdue and is_up:
+            log.warning("jobs overdue", jobs=overdue)
+            return
+        ping(self.runtime.settings.ping_url, is_up=is_up)
 
     def _do(self, task: Task, follow: Callable[[Task], object] | None = None) -> bool:
         """Do a task and return True, or where there are workers, queue it and return False."""
