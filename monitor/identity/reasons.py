@@ -98,7 +98,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[str], str | float]]] = {
     "{}": (r"(\S+)", str),
     "{:s}": (r"(\S.*)", str),
 }
-_FIELD = re.compile(r"\{.*?\}")
+_FIELD = re.compile(r"\{[^{}]*\}")
 
 
 def _read_words(text: str) -> Iterator[Reason]:
