@@ -124,7 +124,8 @@ def _read_fields(words: str) -> Reason:
 
 def _pattern(words: str) -> re.Pattern[str]:
     """Return a pattern for words with fields, none of which needs to be escaped."""
-    return re.compile(_FIELD.sub(lambda field: _FIELDS[field.group()][0], words), re.DOTALL)
+    written = _FIELD.sub(lambda field: _FIELDS[field.group()][0], words)
+    return re.compile(rf"\A{written}", re.DOTALL)
 
 
 _STORED = [

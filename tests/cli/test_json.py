@@ -176,7 +176,7 @@ def test_config_shows_the_sections_of_the_file(lived: House, say: Say):
     sections = (
         "sources topics channels subscriptions operator smtp slack retry retention synonyms web"
     )
-    top = "file store timezone contact templates search public_url secret_key"
+    top = "file store timezone contact templates search public_url secret_key ping_url"
     assert shown.keys() == keys(f"{top} {sections}").keys()
     assert "subscriptions:\n  lab:\n" in say("config").out
 
