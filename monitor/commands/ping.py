@@ -17,7 +17,10 @@ STATUS = "{status}"
 
 
 def ping(url: Secret | None, *, is_up: bool) -> None:
-    """Request the address of the switch, or that of a failure. A refusal is logged, and all."""
+    """Request the address of the switch, or that of a failure.
+
+    An error is logged, and has no other effect.
+    """
     if url is None:
         return
     # Whoever runs the service names the address, which is often one of their own network.

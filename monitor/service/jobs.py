@@ -21,6 +21,9 @@ from apscheduler.triggers.base import BaseTrigger
 
 from monitor.service.pools import Pool
 
+# The longest time for which a job may run, or wait for a thread, before it is overdue.
+LIMIT = timedelta(hours=1)
+
 
 class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler 3 has no types
     """Due an interval after the last run, whatever the clock was set to meanwhile.
@@ -69,11 +72,11 @@ class Jobs:
         work: Callable[[], object],
         interval: timedelta,
         pool: str,
-        limit: timedelta = timedelta(hours=1),
+        limit: timedelta = LIMIT,
     ) -> None:
-        """Add a job that runs at the start, then after each interval, for no longer than `limit`.
+        """Add a job that runs at the start, then after each interval.
 
-        A job is overdue when it runs for longer, or does not begin in this time.
+        It is overdue when it runs for longer than `limit`, or does not begin in this time.
         """
         self._names.append(name)
         self._limits[name] = limit

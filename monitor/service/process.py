@@ -21,12 +21,12 @@ from monitor.config import Settings
 from monitor.errors import ConfigError, MonitorError
 from monitor.model.incidents import IncidentKind
 from monitor.pipeline import incidents, shared_store
+from monitor.pipeline.ingest import TICK
 from monitor.pipeline.runtime import ActiveConfig
 from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 
-TICK = timedelta(seconds=20)
 # mallopt(3): how many arenas glibc may have.
 _M_ARENA_MAX = -8
 

@@ -26,13 +26,14 @@ from monitor.commands.heartbeat import (
 )
 from monitor.commands.ping import ping
 from monitor.errors import StoreBusyError, StoreError
+from monitor.http.client import SAVE_DEADLINE
 from monitor.pipeline import flow
 from monitor.pipeline.deliver import AT_ONCE
 from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.ingest import is_due
 from monitor.pipeline.runtime import Runtime
 from monitor.service.job_queue import Queue, open_queue
-from monitor.service.jobs import Jobs
+from monitor.service.jobs import LIMIT, Jobs
 from monitor.service.outages import Outages
 from monitor.service.pages import PagesProcess
 from monitor.service.pools import Pool, Share
@@ -60,8 +61,8 @@ FIRST_LOOK = 600
 STOPS_WITHIN = 5.0
 
 BETWEEN_PINGS = timedelta(minutes=5)
-# The longest time for which a job may run. A download may take twelve hours.
-LIMIT, LIMIT_OF_SOURCES = timedelta(hours=1), timedelta(hours=13)
+# The longest time for which a source may be read: after its download.
+LIMIT_OF_SOURCES = SAVE_DEADLINE + LIMIT
 
 WATCH = "watch"
 COMPOSE = "compose"
@@ -324,9 +325,8 @@ class _Steps:
         due = is_due(self.runtime, source)
         if due and not self._do(task, following.append):
             return
-        looked_at = (
-            following or not due
-        )  # else its host was busy, or another process was reading it
+        # Otherwise its host was busy, or another process was reading it.
+        looked_at = following or not due
         if source in awaited and looked_at and not is_source_locked(self.runtime.database, source):
             self.first_look.end(source)
         for next_task in following:
