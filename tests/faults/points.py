@@ -35,6 +35,8 @@ from typing import Any, NoReturn
 import sqlalchemy as sa
 
 HARMS = ("kill", "raise", "full", "cut")
+# Made in the folder of the process when the harm is done: a point never reached proves nothing.
+HARMED = "harmed"
 
 Cut = Callable[[], None]
 
@@ -59,6 +61,7 @@ class Points:
         self.hits: Counter[str] = Counter()
         self.counting = threading.Lock()
         self.full = False
+        self.harmed = Path(HARMED).absolute()
 
     def reach(self, name: str, cut: Cut | None = None) -> None:
         with self.counting:  # of those that send at the same time, one is the one
@@ -69,6 +72,7 @@ class Points:
                     trace.write(f"{name}\n")
         if (name, hit) != (self.order.point, self.order.hit):
             return
+        self.harmed.touch()
         match self.order.harm:
             case "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -83,7 +87,10 @@ class Points:
     def comes(self, name: str, harm: str) -> bool:
         """Say whether the harm is to be done when `name` is reached the next time."""
         order = self.order
-        return (order.point, order.harm, order.hit) == (name, harm, self.hits[name] + 1)
+        comes = (order.point, order.harm, order.hit) == (name, harm, self.hits[name] + 1)
+        if comes:
+            self.harmed.touch()
+        return comes
 
     def room(self) -> None:
         """Raise what a file system says that has no room left."""
@@ -379,9 +386,9 @@ def _slack(points: Points) -> None:
         points.reach(f"{said()}: sent", of_thread.cut)
 
     @contextmanager
-    def exchange_(url: str, body: Any, *how: Any) -> Iterator[Any]:
+    def exchange_(method: str, url: str, body: Any, *how: Any) -> Iterator[Any]:
         of_thread.said = _asked(url, body.content)
-        with exchange(url, body, *how) as response:
+        with exchange(method, url, body, *how) as response:
             points.reach(f"{said()}: answered", of_thread.cut)
             yield response
 

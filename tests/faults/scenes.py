@@ -32,7 +32,7 @@ from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.sources import collections
 from tests.faults import process
-from tests.faults.points import Order
+from tests.faults.points import HARMED, Order
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers import postgres
@@ -671,6 +671,7 @@ class Verdict:
     harm: str
     store: str
     status: int
+    harmed: bool
     lost: int
     false: int
     repeated: int
@@ -690,7 +691,9 @@ class Verdict:
         store knew to be open after the harm, where several things are done side by side.
         """
         wrong = []
-        if self.harm == "kill" and self.status != process.KILLED:
+        if not self.harmed:
+            wrong.append("the point was not reached")
+        elif self.harm == "kill" and self.status != process.KILLED:
             wrong.append("it was not killed there")
         if self.lost:
             wrong.append(f"{self.lost} lost")
@@ -728,6 +731,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
         order.harm,
         stage.store,
         status,
+        harmed=(folder / HARMED).exists(),
         lost=len(wanted - set(came)),
         false=len({(to, n) for to, n in came if to in scene.expected and n.isdigit()} - wanted),
         repeated=repeats(came),
