@@ -391,6 +391,13 @@ class SubscriptionSettings(DestinationSettings):
         description="the most papers that a mail or a digest in Slack shows (1 to 400); the "
         "archive has the others",
     )
+    lead: int = Field(
+        3,
+        ge=0,
+        le=3,
+        description="how many papers head a digest of eight or more under "
+        "[Read first](ranking.md#read-first) (0 to 3)",
+    )
     quiet: Literal["skip", "send"] = Field(
         "skip", description="without new papers: `skip` the digest, or `send` an empty one"
     )

@@ -37,6 +37,8 @@ _NO_LABEL = SourceLabel()
 
 # Orders the papers of a topic, each with its latest change; the same papers come back.
 Order = Callable[[str, Sequence[tuple[DigestPaper, Change]]], Sequence[DigestPaper]]
+# Orders the groups among each other, and may move papers between the best of all.
+OrderGroups = Callable[[tuple[DigestSection, ...]], tuple[DigestSection, ...]]
 # When several pieces of news about a paper are due at once, the first of these is what it is.
 _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED)
 
@@ -111,6 +113,7 @@ def draft(
     rules: Mapping[str, SectionRule] = {},
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
+    order_groups: OrderGroups | None = None,
     listed: Listed | None = None,
     each_topic: bool = False,
 ) -> Draft:
@@ -119,7 +122,8 @@ def draft(
     They are more where `each_topic` is to have one. Both are shared among the topics by `rules`;
     `sources` are all that may have news. Papers beyond `capacity` wait for the next digest. What
     became news before `late` (after a long outage) is listed by title only. `order` is another
-    order within each topic's group. `listed` has the papers of other digests of the same run.
+    order within each topic's group, and `order_groups` of the groups. `listed` has the papers of
+    other digests of the same run.
     """
     by_paper: dict[int, list[UnsentMatch]] = defaultdict(list)
     for item in news:
@@ -137,6 +141,7 @@ def draft(
     ]
     latest = {paper.latest.stored.id: paper.latest for paper in kept}
     groups = _sections(entries, rules, order, latest)
+    groups = order_groups(groups) if order_groups else groups
     full = max(full, len(groups)) if each_topic else full
     return Draft(
         groups=groups,
@@ -218,7 +223,7 @@ def _sections(
     order: Order | None,
     latest: Mapping[int, Change],
 ) -> tuple[DigestSection, ...]:
-    """Entries come best first, so groups do, too, whatever the `order` within them."""
+    """Entries come best first, so groups do, too, whatever the `order` within them is."""
     groups: dict[str, list[DigestPaper]] = defaultdict(list)
     for entry in entries:
         groups[entry.matched[0].topic].append(entry)

@@ -21,6 +21,8 @@ from monitor.model.digests import DigestPaper as DigestPaper
 from monitor.model.digests import DigestSection as DigestSection
 from monitor.model.digests import Formula as Formula
 from monitor.model.digests import Json as Json
+from monitor.model.digests import LeadPaper as LeadPaper
+from monitor.model.digests import LeadReason as LeadReason
 from monitor.model.digests import ListedDigest as ListedDigest
 from monitor.model.digests import Notice as Notice
 from monitor.model.digests import OtherTitle as OtherTitle

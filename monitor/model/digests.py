@@ -128,6 +128,22 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
         return tuple([why for matched in self.matched for why in matched.why])
 
 
+class LeadReason(StrEnum):
+    """The order by which a paper leads its digest."""
+
+    VOTES = "votes"
+    RATINGS = "ratings"
+    WORDS = "words"
+
+
+class LeadPaper(msgspec.Struct, frozen=True):
+    """A paper to read first: by votes the `place`-th of all in the digest, else of its topic."""
+
+    paper_id: int
+    reason: LeadReason
+    place: int
+
+
 class ReturnedPaper(msgspec.Struct, frozen=True):
     """A paper of an earlier digest that is in further lists."""
 
@@ -301,6 +317,8 @@ class Digest:
     was_missed: bool = False
     # Those of `notes` that report no fault.
     remarks: tuple[str, ...] = ()
+    # Papers to read first; they are among those in full of `groups`.
+    lead: tuple[LeadPaper, ...] = ()
     # Clean-up removed the texts: its papers are as they are now.
     texts_removed: bool = False
 

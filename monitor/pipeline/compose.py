@@ -277,7 +277,8 @@ def _digest(
             _late(subscription, state, now),
             rules=runtime.sections,
             sources={name: runtime.labels[name] for name in news_sources},
-            order=order.place if order else None,
+            order=order.place,
+            order_groups=order.place_groups,
             listed=cache.listed,
             each_topic="max" not in subscription.settings.model_fields_set,
         )
@@ -313,8 +314,8 @@ def _digest(
         )
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
     explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by)
-    digest = replace(digest, groups=explained)
-    return order.explain(digest, drafted.in_full) if order else digest
+    lead = order.lead(explained, drafted.in_full, subscription.settings.lead)
+    return order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
 
 
 def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:

@@ -1,7 +1,8 @@
 """The order of a topic's papers: as readers' answers teach it, newest or trending first.
 
-Which papers are in a digest, which topic comes first, and how many papers of each are shown in
-full does not depend on it: within a group, the k-th paper takes the place of the k-th best score.
+Which papers are in a digest and how many of each topic are shown in full does not depend on it:
+within a group, the k-th paper takes the place of the k-th best score. Trending first also decides
+which topic comes first.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from math import inf
+from operator import attrgetter
+from typing import TypeAlias
 
 from msgspec import structs
 
 from monitor.digest.about import join_words
 from monitor.digest.excerpt import excerpt, headline
+from monitor.digest.sections.lead import choose_lead
 from monitor.digest.shown import readable_title
 from monitor.digest.wording import format_count
 from monitor.errors import QueryError
@@ -28,6 +32,9 @@ from monitor.model import (
     Change,
     Digest,
     DigestPaper,
+    DigestSection,
+    LeadPaper,
+    LeadReason,
     Paper,
     Placed,
     Topic,
@@ -52,6 +59,7 @@ from monitor.store.topics import examples, judgements
 from monitor.store.topics.examples import Example
 
 LEARNED, NEWEST, TRENDING = "learned", "newest", "trending"
+Lead: TypeAlias = tuple[LeadPaper, ...]
 MAX_WORDS = 3
 # Papers shown without an answer count for little; only the last ones are read.
 MAX_SHOWN = 500
@@ -61,7 +69,7 @@ MAX_READ = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order within groups: by rankings, by topic, or newest or trending first.
+    """An order: by the words found, by rankings where a topic has one, or newest or trending first.
 
     `marked` counts the papers whose answers taught the rankings; `owned` are the titles of those of
     the subscription's library that did.
@@ -82,6 +90,34 @@ class Order:
             papers = [change.stored.paper for _, change in listed]
             return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
         return [entry for entry, _ in listed]
+
+    def place_groups(self, groups: tuple[DigestSection, ...]) -> tuple[DigestSection, ...]:
+        """Return the groups in this order: trending ones by their most votes, others as they are.
+
+        Of all groups, papers with votes are then the best, by their votes.
+        """
+        if self.kind != TRENDING:
+            return groups
+        entries = [entry for group in groups for entry in group.entries]
+        above = max((entry.standing for entry in entries), default=0.0)
+
+        def by_votes(entry: DigestPaper) -> DigestPaper:
+            votes = entry.paper.upvotes
+            standing = above + votes if votes else entry.standing
+            return structs.replace(entry, placed=structs.replace(entry.placed, standing=standing))
+
+        placed = (replace(g, entries=tuple(map(by_votes, g.entries))) for g in groups)
+        most = attrgetter("paper.upvotes")
+        return tuple(
+            sorted(placed, key=lambda group: -max(most(entry) or 0 for entry in group.entries))
+        )
+
+    def lead(self, groups: Sequence[DigestSection], in_full: Collection[int], most: int) -> Lead:
+        """Return the papers to read first in this order; newest first has none."""
+        if self.kind == NEWEST:
+            return ()
+        by = LeadReason.VOTES if self.kind == TRENDING else LeadReason.WORDS
+        return choose_lead(groups, in_full, most, by=by, rated=self.rankings)
 
     def explain(self, digest: Digest, in_full: Collection[int]) -> Digest:
         """Add to each paper shown in full why it ranks there, and how many ratings were used."""
@@ -167,11 +203,11 @@ def order_of(
     topics: Sequence[Topic],
     cache: OrderCache,
     now: datetime,
-) -> Order | None:
-    """Return the order of a subscription's papers, None for that by score."""
+) -> Order:
+    """Return the order of a subscription's papers."""
     kind = subscription.settings.order
     if kind != LEARNED:
-        return Order(kind) if kind in (NEWEST, TRENDING) else None
+        return Order(kind)
     answers = judgements.verdicts(tx, subscription.name)
     by_topic = cache.examples(tx, subscription.name)
     owned: list[Judged] = []
@@ -195,7 +231,7 @@ def order_of(
                 ]
                 marked.update(answered[-MAX_JUDGED:])
     titles = {judged.paper.title for judged in owned}
-    return Order(rankings=rankings, marked=len(marked), owned=titles) if rankings else None
+    return Order(rankings=rankings, marked=len(marked), owned=titles) if rankings else Order()
 
 
 def _judged(title: str, abstract: str, verdict: Verdict) -> Judged:

@@ -8,10 +8,13 @@ from typing import Any
 from zlib import crc32
 
 import pytest
+from msgspec.structs import replace
 
 from monitor.model import Digest, Paper
+from monitor.pipeline.order import Order
 from monitor.store.papers import search
 from monitor.store.topics import matches
+from tests.digest.samples import digest, news
 from tests.house import (
     AGENTS,
     APART,
@@ -25,6 +28,8 @@ from tests.house import (
 )
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
+AGENTS_PAPER = Paper(*AGENTS)
+VOTES = {1: None, 2: 0, 3: None, 4: 1}
 AGENTS_ONLY = {"agents": {"query": "language AND agent"}}
 
 
@@ -256,6 +261,32 @@ def test_trending_is_by_votes_then_lists_then_rank(voted: House) -> None:
     vote(voted, (FOLDING, 3), name="b")
     assert voted.next_morning() == {"lab": 5}
     assert titles(voted.digest()) == [AGENTS[0], FOLDING[0], APART[0], BANDITS[0], unknown[0]]
+
+
+def test_trending_topics_are_in_the_order_of_their_most_votes(voted: House) -> None:
+    rest = {"query": "bandit OR protein"}
+    voted.settings["topics"] = {"agents": {"query": "agent"}, "rest": rest}
+    voted.settings["subscriptions"]["lab"]["order"] = "trending"
+    vote(voted, (AGENTS, 18), (APART, None), (BANDITS, 118), (FOLDING, 103))
+    voted.next_morning()
+    digest = voted.digest()
+    assert [group.topic for group in digest.groups] == ["rest", "agents"]
+    assert titles(digest)[:3] == [BANDITS[0], FOLDING[0], AGENTS[0]]
+    assert [entry.paper.upvotes for entry in digest.best(3)] == [118, 103, 18]
+
+
+def test_trending_topics_without_votes_stay_in_their_order() -> None:
+    voted = [replace(AGENTS_PAPER, title=f"Paper {n}", upvotes=votes) for n, votes in VOTES.items()]
+    groups = digest(
+        [
+            news(paper, number=n, topic=f"topic {n}", score=10 - n)
+            for n, paper in enumerate(voted, 1)
+        ]
+    ).groups
+    assert [group.topic for group in groups] == ["topic 1", "topic 2", "topic 3", "topic 4"]
+    placed = Order("trending").place_groups(groups)
+    assert [group.topic for group in placed] == ["topic 4", "topic 1", "topic 2", "topic 3"]
+    assert Order("words").place_groups(groups) == groups
 
 
 # ── what readers see ────────────────────────────────────────────────────────────────

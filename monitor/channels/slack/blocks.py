@@ -16,6 +16,7 @@ from monitor.channels.slack.menus import add_menu
 from monitor.digest.about import archive_link, name_digest, subject
 from monitor.digest.layout import batches, shorten
 from monitor.digest.sections import body_sections
+from monitor.digest.sections.lead import LEAD, first_papers, leading
 from monitor.digest.sections.topics import TOPICS
 from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
@@ -147,7 +148,7 @@ def render_digest(
 
     if digest.at_most and archive_link(digest):  # else the thread has all
         digest = shorten(digest, digest.full, digest.at_most, digest.at_most)
-    best = digest.best(min(digest.full, IN_FIRST_MESSAGE))
+    best = first_papers(digest, min(digest.full, IN_FIRST_MESSAGE))
     for count in range(len(best), -1, -1):
         shown = best[:count]
         first = list(_first_message(digest, templates, in_full, shown, threaded))
@@ -170,11 +171,21 @@ def _first_message(
 ) -> Iterator[Piece]:
     yield header(clean(name_digest(digest)))
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
+    lead = leading(digest, {entry.paper_id for entry in shown})
     for name in body_sections(digest):
-        if name == TOPICS.name:
-            for entry in shown:
+        if name == LEAD.name:
+            for number, first in enumerate(lead):
                 yield DIVIDER
-                yield from in_full(entry)
+                yield templates.render(
+                    "slack/lead.j2", digest=digest, first=first, is_heading=not number
+                )
+                yield from in_full(first.entry)
+        elif name == TOPICS.name:
+            above = {first.paper_id for first in lead}
+            for entry in shown:
+                if entry.paper_id not in above:
+                    yield DIVIDER
+                    yield from in_full(entry)
         else:
             yield DIVIDER
             yield templates.render(f"slack/{name}.j2", digest=digest)

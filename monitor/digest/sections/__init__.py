@@ -6,12 +6,13 @@ The content of a section is a field of `Digest`, and `monitor.pipeline.fill_sect
 from __future__ import annotations
 
 from monitor.digest.sections.kind import SectionKind
+from monitor.digest.sections.lead import LEAD
 from monitor.digest.sections.references import REFERENCES
 from monitor.digest.sections.returned import RETURNED
 from monitor.digest.sections.topics import TOPICS
 from monitor.model import Digest
 
-SECTION_KINDS: tuple[SectionKind, ...] = (REFERENCES, TOPICS, RETURNED)
+SECTION_KINDS: tuple[SectionKind, ...] = (REFERENCES, LEAD, TOPICS, RETURNED)
 
 
 def body_sections(digest: Digest) -> list[str]:

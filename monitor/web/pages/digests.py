@@ -11,8 +11,9 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from monitor.channels.email.render import render_digest
 from monitor.commands.shown_papers import past_digest
 from monitor.digest.layout import batches, byte_count
+from monitor.digest.sections.lead import leading
 from monitor.digest.wording import format_count
-from monitor.model import Digest, DigestSection, Templates
+from monitor.model import Digest, DigestPaper, DigestSection, Templates
 from monitor.store.digests import digests
 from monitor.web.access import Role
 from monitor.web.guard import POLICY_OF_DOCUMENTS
@@ -73,11 +74,17 @@ def one_digest(visit: Visit) -> Response:
 
 
 class ShownPaper(NamedTuple):
-    """A paper in full or in a line, as HTML, in a group with its number in the digest."""
+    """A paper in full or in a line, as HTML, in a group with its number in the digest.
+
+    In the lead of the digest `number` is 0, and `group` None. In its group, a paper `is_above` that
+    the lead has; its title is enough there.
+    """
 
     number: int
-    group: DigestSection
+    group: DigestSection | None
+    entry: DigestPaper
     is_full: bool
+    is_above: bool
     html: Markup
 
 
@@ -85,12 +92,23 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper
     """Return what each page shows; a digest without papers has one page."""
     digest = replace(digest, about=replace(digest.about, papers_url="/papers"))
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
-    papers = []
+    lead = leading(digest, in_full)
+    above = {first.paper_id for first in lead}
+
+    def html(name: str, entry: DigestPaper, **values: object) -> Markup:
+        # A template of ours made it, which escapes what it is given.
+        return Markup(templates.render(f"web/{name}", entry=entry, digest=digest, **values))
+
+    papers = [
+        ShownPaper(
+            0, None, first.entry, True, False, html("first.html.j2", first.entry, first=first)
+        )
+        for first in lead
+    ]
     for number, group in enumerate(digest.groups, 1):
         for entry in sorted(group.entries, key=lambda entry: entry.paper_id not in in_full):
-            is_full = entry.paper_id in in_full
-            name = "paper" if is_full else "title_line"
-            html = templates.render(f"web/{name}.html.j2", entry=entry, digest=digest)
-            # A template of ours made it, which escapes what it is given.
-            papers.append(ShownPaper(number, group, is_full, Markup(html)))
+            is_full, is_above = entry.paper_id in in_full, entry.paper_id in above
+            name = "paper" if is_full and not is_above else "title_line"
+            written = html(f"{name}.html.j2", entry)
+            papers.append(ShownPaper(number, group, entry, is_full, is_above, written))
     return list(batches(papers, PAGE_SIZE, lambda paper: byte_count(paper.html))) or [[]]
