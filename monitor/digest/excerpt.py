@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from monitor.model import DigestPaper, MatchReason, merge_spans
 from monitor.text import clean
 from monitor.text.addresses import find_addresses
+from monitor.text.plurals import singular
 
 Span = tuple[int, int]
 
@@ -35,14 +36,15 @@ class Passage:
 
 def headline(entry: DigestPaper) -> Passage:
     title, places = _mark("title", entry.paper.title, entry.reasons)
-    if len(title) <= LONG_TITLE:
-        return Passage(title, places)
-    return _cut(title, places, (0, len(title)), LONG_TITLE)
+    whole = Passage(title, places)
+    if len(title) > LONG_TITLE:
+        whole = _cut(title, places, (0, len(title)), LONG_TITLE)
+    return _without_marks(whole, entry.unmarked)
 
 
 def whole_abstract(entry: DigestPaper) -> Passage:
     abstract, places = _mark("abstract", entry.paper.abstract, entry.reasons)
-    return Passage(abstract, places)
+    return _without_marks(Passage(abstract, places), entry.unmarked)
 
 
 def excerpt(entry: DigestPaper) -> Passage:
@@ -52,7 +54,33 @@ def excerpt(entry: DigestPaper) -> Passage:
     no sentence says what was done, they are the two neighbours with the most matched words. An
     ellipsis marks each gap, and where a sentence was cut.
     """
-    return _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
+    chosen = _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
+    return _without_marks(chosen, entry.unmarked)
+
+
+def _without_marks(passage: Passage, words: Collection[str]) -> Passage:
+    if not words:
+        return passage
+    text = passage.text
+    spans = (span for span in passage.spans if mark_key(text[slice(*span)]) not in words)
+    return Passage(text, tuple(spans))
+
+
+def mark_key(text: str) -> str:
+    """Return marked text as it counts: `Agents` and `agent` are one word."""
+    return singular(text.casefold())
+
+
+# Of fewer titles it says little that all have a word.
+_FEWEST_TITLES = 3
+
+
+def words_of_all(entries: Sequence[DigestPaper]) -> tuple[str, ...]:
+    """Return the marked words that all titles of a group have: these marks would say nothing."""
+    if len(entries) < _FEWEST_TITLES:
+        return ()
+    marked = [{mark_key(p.text[a:b]) for a, b in p.spans} for p in map(headline, entries)]
+    return tuple(sorted(set.intersection(*marked)))
 
 
 # A paper is shown to several subscribers, each in several forms.

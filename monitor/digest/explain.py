@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from msgspec import structs
 
 from monitor.digest.draft import Draft
-from monitor.digest.excerpt import LONG_TITLE, sentences
+from monitor.digest.excerpt import LONG_TITLE, sentences, words_of_all
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     ChangeKind,
@@ -61,7 +61,19 @@ def explain_papers(
         revised = describe_revision(earlier.get(listed.paper_id), source)
         return structs.replace(explained, revised=revised)
 
-    return tuple(replace(group, entries=tuple(map(entry, group.entries))) for group in draft.groups)
+    groups = (replace(group, entries=tuple(map(entry, group.entries))) for group in draft.groups)
+    return tuple(_without_common_marks(group, draft.in_full) for group in groups)
+
+
+def _without_common_marks(group: DigestSection, in_full: Collection[int]) -> DigestSection:
+    marked = words_of_all([entry for entry in group.entries if entry.paper_id in in_full])
+    # The reasons of those that are listed by title are not known.
+    titles = [entry.paper.title.casefold() for entry in group.entries]
+    words = tuple([word for word in marked if all(word in title for title in titles)])
+    if not words:
+        return group
+    entries = (structs.replace(entry, unmarked=words) for entry in group.entries)
+    return replace(group, entries=tuple(entries))
 
 
 def explain_again(digest: Digest, explain: Explain) -> Digest:

@@ -33,7 +33,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
-from monitor.digest import about, links, sections, wording
+from monitor.digest import about, links, said_once, sections, wording
 from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
 from monitor.digest.wording import Found, escape_mrkdwn
@@ -57,11 +57,12 @@ Escape = Callable[[str], str]
 # Hundreds of lines are rendered alone for one digest, as fresh as its other templates.
 _LINE = "title_line."
 # Templates of ours whose output is kept for a run: it depends on these values of an entry, on the
-# topics that matched (of a line, on their reasons alone), and on the zone and address of a digest.
+# topics that matched and what is said once for several papers (of a line, on its reasons alone),
+# and on the zone and address of a digest.
 _SHARED = (_LINE, "found.")
 _INPUTS = attrgetter(
     *("paper", "kind", "reasons", "sources", "source_titles", "first_seen", "search"),
-    *("also", "revised", "excerpt_rule", "lists", "owned", "withdrawn_by"),
+    *("also", "revised", "excerpt_rule", "lists", "owned", "withdrawn_by", "unmarked"),
 )
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
@@ -327,10 +328,13 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "own_links": links.own_links,
     "order_reason": wording.order_reason,
     "ordinal": wording.format_ordinal,
-    "place": wording.place,
+    "place": said_once.place_of,
     "short_why": wording.short_why,
     "reading": wording.reading,
     "short_date": wording.short_date,
+    "said_once": said_once.said_once,
+    "search_site": said_once.search_site,
+    "said_sentence": said_once.sentence,
     "sections": sections.body_sections,
     "signals": wording.signals,
     "source_line": wording.source_line,
@@ -389,7 +393,8 @@ class _Template(Template):
         assert isinstance(self.environment, _Sandbox)
         kept, entry, digest = self.environment.kept, context["entry"], context["digest"]
         topics = () if _LINE in (self.name or "") else entry.matched
-        key = self.name, entry.paper_id, topics, digest.timezone, digest.about.papers_url
+        said = None if _LINE in (self.name or "") else context.get("said")
+        key = self.name, entry.paper_id, topics, digest.timezone, digest.about.papers_url, said
         inputs = _INPUTS(entry)
         before = kept.get(key)
         if before is None or before[0] != inputs:

@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, time
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
@@ -98,7 +98,7 @@ def short_why(entry: DigestPaper) -> str:
     )
     others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
     parts = [", ".join(long_forms)]
-    if not long_forms and not any(passage.spans for passage in passages):
+    if not long_forms and not entry.unmarked and not any(passage.spans for passage in passages):
         parts = [_words_by_field(entry.matched[0])]
     if others:
         parts.append(f"also matches {', '.join(with_more(others, len(entry.matched) - 1))}")
@@ -140,13 +140,39 @@ def shorten_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def place(entry: DigestPaper, zone: str) -> str:
-    """Return where and when a paper came out: venue, first categories, day, sources."""
-    paper = entry.paper
-    parts = [shorten_text(paper.venue, _LONGEST_NAME), ", ".join(paper.categories[:2])]
+@dataclass(frozen=True, slots=True)
+class AboutPaper:
+    """Where and when a paper came out, each part as it is shown, "" for none."""
+
+    venue: str = ""
+    categories: str = ""
+    date: str = ""
+    listed: str = ""
+    sources: str = ""
+
+
+NOTHING_SAID = AboutPaper()
+
+
+def about_paper(entry: DigestPaper, zone: str) -> AboutPaper:
+    """Return the venue of a paper, its first categories, its dates and its sources."""
     sources = entry.sources if entry.source_titles is None else entry.source_titles
-    parts += [format_date(entry, zone), ", ".join(sources)]
-    return " · ".join(filter(None, parts))
+    date, listed = _paper_date(entry.paper, zone), _listed(entry)
+    return AboutPaper(
+        venue=shorten_text(entry.paper.venue, _LONGEST_NAME),
+        categories=", ".join(entry.paper.categories[:2]),
+        date=date,
+        listed=listed if date or listed else f"seen {short_day(entry.first_seen, zone)}",
+        sources=", ".join(sources),
+    )
+
+
+def place(entry: DigestPaper, zone: str, said: AboutPaper = NOTHING_SAID) -> str:
+    """Return where and when a paper came out, without what was `said` of all papers."""
+    pairs = zip(astuple(about_paper(entry, zone)), astuple(said), strict=True)
+    rest = AboutPaper(*(part if part != before else "" for part, before in pairs))
+    dates = ", ".join(filter(None, [rest.date, rest.listed]))
+    return " · ".join(filter(None, [rest.venue, rest.categories, dates, rest.sources]))
 
 
 def signals(entry: DigestPaper) -> str:
@@ -202,8 +228,8 @@ def byline(entry: DigestPaper, zone: str) -> str:
 
 def format_date(entry: DigestPaper, zone: str) -> str:
     """Return the date of a paper and the last day of its lists, or the day it was first seen."""
-    dates = [_paper_date(entry.paper, zone), _listed(entry)]
-    return ", ".join(filter(None, dates)) or f"seen {short_day(entry.first_seen, zone)}"
+    about = about_paper(entry, zone)
+    return ", ".join(filter(None, [about.date, about.listed]))
 
 
 def _paper_date(paper: Paper, zone: str) -> str:

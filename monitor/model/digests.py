@@ -88,7 +88,8 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     a revision shown in full what it changed. `excerpt_rule` is the rule (see
     `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
     counts the last lists of its sources. `owned`: it is in a library of the subscription. Of a
-    withdrawal, `withdrawn_by` is its source, None in older digests.
+    withdrawal, `withdrawn_by` is its source, None in older digests. `unmarked` are the matched
+    words that every title of its group has: they are not marked.
 
     Fields with their defaults are not stored.
     """
@@ -112,6 +113,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     lists: int = 0
     owned: bool = False
     withdrawn_by: WithdrawnBy | None = None
+    unmarked: tuple[str, ...] = ()
 
     @property
     def standing(self) -> float:

@@ -11,6 +11,8 @@ from msgspec import structs
 
 from monitor.digest import render
 from monitor.digest.render import JinjaTemplates
+from monitor.digest.said_once import SaidOnce
+from monitor.digest.wording import about_paper
 from monitor.model import (
     ChangeKind,
     DigestPaper,
@@ -55,6 +57,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "withdrawn_by": WithdrawnBy("Another source", "https://example.org/notice"),
         "formulas": (Formula("policy", "p_1"),),
         "excerpt_rule": 0,
+        "unmarked": ("policy",),
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
     assert {"paper", *changes} == set(DigestPaper.__struct_fields__)
@@ -95,7 +98,10 @@ def test_what_differs_in_any_field_is_written_as_if_alone(name: str):
     shared, undated = JinjaTemplates(), structs.replace(PAPER, published=None)
     zones = [replace(digest(), timezone=name) for name in ("Asia/Tokyo", "America/New_York")]
     entries = [*varied(entry_of()), *varied(entry_of(undated))]
+    cases: list[dict[str, object]]
     cases = [{"entry": one, "digest": zone} for one in entries for zone in zones]
+    said = SaidOnce(about_paper(entry_of(), "Asia/Tokyo"), "arXiv")
+    cases += [case | {"said": said} for case in cases]
     alone = [JinjaTemplates().render(name, **values) for values in cases]
     assert [shared.render(name, **values) for values in cases] == alone
     assert [shared.render(name, **values) for values in cases] == alone

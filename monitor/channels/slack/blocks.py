@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from monitor.channels.slack.menus import add_menu
 from monitor.digest.about import archive_link, name_digest, subject
 from monitor.digest.layout import batches, shorten
+from monitor.digest.said_once import said_once
 from monitor.digest.sections import body_sections
 from monitor.digest.sections.lead import LEAD, first_papers, leading
 from monitor.digest.sections.topics import TOPICS
@@ -139,8 +140,10 @@ def render_digest(
     if not digest.has_news:
         return _parts(messages([templates.render("slack/quiet.j2", digest=digest)], text))
 
+    said = said_once(digest, digest.timezone)
+
     def in_full(entry: DigestPaper) -> list[Piece]:
-        text = templates.render("slack/paper.j2", entry=entry, digest=digest)
+        text = templates.render("slack/paper.j2", entry=entry, digest=digest, said=said)
         if not menus:
             return [text]
         parts = [section(part) for part in cut(text, SECTION_LIMIT)]

@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from monitor.channels.email.render import render_digest
 from monitor.commands.shown_papers import past_digest
 from monitor.digest.layout import batches, byte_count
+from monitor.digest.said_once import said_once
 from monitor.digest.sections.lead import leading
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestPaper, DigestSection, Templates
@@ -92,12 +93,14 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper
     """Return what each page shows; a digest without papers has one page."""
     digest = replace(digest, about=replace(digest.about, papers_url="/papers"))
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
-    lead = leading(digest, in_full)
+    lead, said = leading(digest, in_full), said_once(digest, digest.timezone)
     above = {first.paper_id for first in lead}
 
     def html(name: str, entry: DigestPaper, **values: object) -> Markup:
         # A template of ours made it, which escapes what it is given.
-        return Markup(templates.render(f"web/{name}", entry=entry, digest=digest, **values))
+        return Markup(
+            templates.render(f"web/{name}", entry=entry, digest=digest, said=said, **values)
+        )
 
     papers = [
         ShownPaper(

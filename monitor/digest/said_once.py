@@ -1,0 +1,77 @@
+"""Facts that all papers of a digest, or of a group, have in common: they are said once.
+
+Under sixty papers of one list, "listed 28 Nov · search on Hugging Face" would be read sixty times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass
+
+from monitor.digest.links import title_link
+from monitor.digest.wording import NOTHING_SAID, AboutPaper, about_paper, place
+from monitor.model import Digest, DigestPaper, DigestSection
+
+# Of fewer papers each says all of it.
+MIN_PAPERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOnce:
+    """Parts of the line under a title that are said for all, "" for those that differ."""
+
+    about: AboutPaper = NOTHING_SAID
+    search: str = ""
+
+
+NOTHING = SaidOnce()
+
+
+def said_once(shown: Digest | DigestSection, zone: str, before: SaidOnce = NOTHING) -> SaidOnce:
+    """Return the facts that all papers have in common; of few papers those said `before`."""
+    groups = shown.groups if isinstance(shown, Digest) else (shown,)
+    entries = [entry for group in groups for entry in group.entries]
+    if len(entries) < MIN_PAPERS:
+        return before
+    *about, search = map(_same, zip(*(_facts(entry, zone) for entry in entries), strict=True))
+    return SaidOnce(AboutPaper(*about), search)
+
+
+def place_of(entry: DigestPaper, zone: str, said: SaidOnce | None = None) -> str:
+    """Return where and when a paper came out, without what is said once."""
+    return place(entry, zone, (said or NOTHING).about)
+
+
+def search_site(entry: DigestPaper, said: SaidOnce | None = None) -> str:
+    """Return the site on which the title of a paper is searched for, "" if that is said once."""
+    site = title_link(entry.paper, entry.search).search
+    return site if site != (said or NOTHING).search else ""
+
+
+def _facts(entry: DigestPaper, zone: str) -> tuple[str, ...]:
+    return *astuple(about_paper(entry, zone)), title_link(entry.paper, entry.search).search
+
+
+def _same(values: Sequence[str]) -> str:
+    return values[0] if len(set(values)) == 1 else ""
+
+
+_WORDS = {"venue": "in {}", "categories": "in {}", "date": "of {}", "sources": "from {}"}
+
+
+def sentence(said: SaidOnce, before: SaidOnce = NOTHING) -> str:
+    """`All listed 28 Nov; titles lead to a search on Hugging Face.`, or "".
+
+    What was said `before`, of the whole digest, is not said again of a group.
+    """
+    earlier = asdict(before.about)
+    about = [
+        _WORDS.get(name, "{}").format(part)
+        for name, part in asdict(said.about).items()
+        if part and part != earlier[name]
+    ]
+    parts = [f"all {', '.join(about)}"] if about else []
+    if said.search and said.search != before.search:
+        parts.append(f"titles lead to a search on {said.search}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
