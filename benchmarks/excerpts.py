@@ -25,7 +25,7 @@ from monitor.model import ChangeKind, DigestPaper, Paper
 
 PAPERS = Path("../shared/data/papers-10k.jsonl.gz")
 VERDICTS = Path(__file__).parent.parent / "tests" / "digest" / "excerpt_verdicts.tsv"
-NUMBER, SEED = 200, "judged"
+NUMBER, SEED = 200, "rule 2"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -48,11 +48,11 @@ def whole_abstract(entry: DigestPaper) -> Passage:
 
 
 def excerpt(entry: DigestPaper) -> Passage:
-    """Return the sentence that best says what the authors did, and at most one other.
+    """Return the sentence that best says what the authors did or found, and at most one other.
 
-    The other is the next best; if nothing matched in the first, the best of those with a match. If
-    no sentence says what was done, they are the two neighbours with the most matched words. An
-    ellipsis marks each gap, and where a sentence was cut.
+    The other is the next best, of those with a match if nothing matched in the first; it is left
+    out if both do not fit. If no sentence says what was done, they are the first sentence that
+    stands alone and the next one. An ellipsis marks each gap, and where a sentence was cut.
     """
     chosen = _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
     return _without_marks(chosen, entry.unmarked)
@@ -87,6 +87,8 @@ def words_of_all(entries: Sequence[DigestPaper]) -> tuple[str, ...]:
 @lru_cache(512)
 def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)
+    if rule >= 2:
+        return _whole_sentences(abstract, places, rule)
     bounds, own_values = _value_sentences(abstract, rule)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
     pairs = zip(own_values, words, strict=True)
@@ -112,12 +114,66 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Pass
     return _join(before, after, " " if is_next else _GAP)
 
 
+def _whole_sentences(abstract: str, places: Sequence[Span], rule: int) -> Passage:
+    """Return an excerpt by rule 2: of sentences that are not cut, but for a single long one."""
+    bounds, values = _value_sentences(abstract, rule)
+    if not bounds:
+        return Passage("")
+    hits = [bool(_words_in(abstract, places, span)) for span in bounds]
+    first = values.index(max(values))
+    others = [n for n in range(len(bounds)) if n != first and values[n] > 1]
+    if values[first] <= 0:
+        alone = [n for n, value in enumerate(values) if value > -_REFERS_BACK_LOSS] or [0]
+        first = max(alone, key=lambda n: (hits[n], values[n]))
+        if bounds[first][1] - bounds[first][0] > EXCERPT_LIMIT:
+            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
+        others = [first + 1] if first + 1 < len(bounds) else []
+    elif not hits[first]:
+        others = [n for n in others if hits[n]] or others
+    best = [_uncut(abstract, places, bounds[first])]
+    for second in sorted(others, key=lambda n: (-values[n], abs(n - first))):
+        # Right after the first sentence, one may keep an opening that points back to it.
+        is_next = first < second and _are_neighbours(bounds[first], bounds[second])
+        span = bounds[second]
+        other = _uncut(abstract, places, span, keeps_opening=is_next)
+        if len(best[0].text) + len(_GAP) + len(other.text) <= EXCERPT_LIMIT:
+            if second < first:
+                return _join(other, best[0], _gap(span, bounds[first]))
+            return _join(best[0], other, _gap(bounds[first], span))
+    return best[0]
+
+
+def _gap(first: Span, second: Span) -> str:
+    return " " if _are_neighbours(first, second) else _GAP
+
+
+def _uncut(
+    text: str, places: Sequence[Span], window: Span, *, keeps_opening: bool = False
+) -> Passage:
+    """Return a sentence without an opening that points back; one too long is cut at its end."""
+    start, end = window
+    if not keeps_opening:
+        start += opening_length(text[start : min(end, start + _LONGEST_READ)])
+    after = ""
+    if end - start > EXCERPT_LIMIT:
+        pauses = _PAUSE.finditer(text, start + EXCERPT_LIMIT // 2, start + EXCERPT_LIMIT)
+        end = max((pause.start() for pause in pauses), default=0)
+        end = end or text.rfind(" ", start + 1, start + EXCERPT_LIMIT)
+        end, after = end if end > 0 else start + EXCERPT_LIMIT, _AFTER_CUT
+    kept = tuple((a - start, b - start) for a, b in places if start <= a and b <= end)
+    piece = text[start:end]
+    return Passage(f"{_capitalize(piece) if start > window[0] else piece}{after}", kept)
+
+
 @lru_cache(512)  # several topics match a paper
 def _value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
     value, split = (standalone_value, _shown_sentences) if rule else (sentence_value, sentences)
     bounds = tuple(split(text)[:_MOST_READ])
-    return bounds, tuple([value(text[a:b][:_LONGEST_READ]) for a, b in bounds])
+    read = [text[a:b][:_LONGEST_READ] for a, b in bounds]
+    if rule >= 2:
+        return bounds, tuple([value_by_rule_2(one, is_first=n == 0) for n, one in enumerate(read)])
+    return bounds, tuple(map(value, read))
 
 
 def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | None:
@@ -309,8 +365,8 @@ def sentence_value(sentence: str) -> float:
 # ── what points back to other sentences, and what only says where the code is ──────────
 
 # The rule that chooses excerpts; a digest stores the one it was made with. Rule 0, of older
-# digests, is `sentence_value` alone.
-EXCERPT_RULE = 1
+# digests, is `sentence_value` alone; rule 1 puts sentences with a match first, and cuts two.
+EXCERPT_RULE = 2
 _MIN_WORDS_LEFT = 4
 
 _NOT_PAPER = rf"(?! (?:present )?{_PAPER}\b)"
@@ -322,7 +378,7 @@ _LINKING = re.compile(
     r"(?:however|therefore|thus|hence|then|moreover|further(?:more)?|additionally|in addition|also"
     r"|in (?:particular|specific|response|contrast|fact|short|summary|conclusion|turn|detail)|next"
     r"|specifically|(?:more|to be) (?:specific|precise)(?:ally|ly)?|(?:con|sub)sequently|concretely"
-    r"|besides|rather|(?:accord|correspond|interest|surpris|intrigu)ingly|instead|alternatively|overall"
+    r"|besides|rather|particularly|(?:accord|correspond|interest|surpris|intrigu)ingly|instead|alternatively|overall"
     r"|(?:not|remark)ably|importantly|conversely|as an? (?:\w+ ){0,2}(?:result|consequence|remedy"
     r"|step|alternative)|on (?:the (?:other hand|contrary)|this account)|likewise|similarly|indeed"
     rf"|(?:second|third|last|final)(?:ly)?|meanwhile|and|but|so)(?:, |,? {_SUBJECT})",
@@ -419,6 +475,36 @@ def standalone_value(sentence: str) -> float:
     if _REFERS_BACK.match(alone):
         return value - _REFERS_BACK_LOSS
     return value - _CONTINUES_LOSS if _CONTINUES.search(alone) else value
+
+
+# Where a long sentence may end: a comma, but not in a number.
+_PAUSE = re.compile(r"[,;:](?= )| (?=[(–—])")
+_LEADS_ON = _at_word(
+    rf"^(?:this|these|those){_NOT_PAPER}|^we (?:\w+ ){{1,2}}(?:that )?th(?:is|ese){_NOT_PAPER}"
+    r"|^(?:and|or|but|while|whereas|because|building up?on|particularly|turning to|here,? the)\b",
+    r"^(?:\w+ ){0,3}(?:such|these|those|the latter|the former|the above)\b(?! as\b| that\b)",
+)
+_WE_BUILD = _at_word(rf"(?:we|{_THIS_PAPER}){_ADVERBS} (?:build|built|creat|construct|train|show)")
+_I_DO = ((_at_word(rf"i{_ADVERBS} {_NEW}"), _MAKES), (_at_word(rf"i{_ADVERBS} {_DID}"), _DOES))
+
+
+def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
+    """Return `standalone_value`, less for a sentence in mid-thought and for background.
+
+    The first sentence of an abstract names no result: what improves or outperforms there is not
+    the authors' work.
+    """
+    value, lower = standalone_value(sentence), sentence.lower()
+    alone = lower[opening_length(sentence) :]
+    if value <= _RESULTS:
+        value = next((gain for pattern, gain in _I_DO if pattern.search(alone)), value)
+    if is_first and 0 < value <= _RESULTS:
+        return 0.0
+    if value > 0 and _LEADS_ON.search(alone):
+        return value - _REFERS_BACK_LOSS
+    if 0 < value < _MAKES and _WE_BUILD.search(alone):
+        value += 1
+    return value
 
 
 # A sentence that begins without a space after the one before it.

@@ -40,6 +40,7 @@ MADE = "In this paper, we propose Stilt, a planner that keeps robots upright on 
 LEANING = "It runs on a small board."
 CAME = "Experiments on three robots show that Stilt halves the number of falls."
 ASIDE = "Gravel was bought at a nearby quarry and was sieved by hand."
+FELL = "We show that people fall as often as robots do."
 ALL = f"{BEHIND} {MADE} {LEANING} {CAME} {ASIDE}"
 LONG = f"{CAME[:-1]} and {'much ' * 80}more."
 
@@ -47,24 +48,28 @@ LONG = f"{CAME[:-1]} and {'much ' * 80}more."
 @pytest.mark.parametrize(
     ("abstract", "words", "text", "marks"),
     [
-        # Where no sentence says what was done, the neighbours around the best match.
+        # Where no sentence says what was done, one with a match and the next one.
         (ONE, "look", "First we look. Then we leap.", "look"),
-        (ONE, "leap", "First we look. Then we leap.", "leap"),
+        (ONE, "leap", "Then we leap. The policy holds.", "leap"),
         (
             ONE,
             "policy agents",
             "The policy holds. A second policy for agents wins.",
             "policy policy agents",
         ),
-        (ONE, "Done", "A second policy for agents wins. Done.", "Done"),
+        (ONE, "Done", "Done.", "Done"),
         (ONE, "title", "First we look. Then we leap.", ""),
         ("Only this policy.", "policy", "Only this policy.", "policy"),
         ("   ", "a", "", ""),
         # What the authors did and what came of it, without a gap between neighbours.
         (ALL, "robots", f"{MADE} … {CAME}", "robots robots"),
         (f"{BEHIND} {MADE} {CAME}", "robots", f"{MADE} {CAME}", "robots robots"),
-        # When nothing matched in the first sentence, the second is one where something did.
-        (f"{MADE} {CAME} {ASIDE}", "quarry", f"{MADE} … {ASIDE}", "quarry"),
+        # When nothing matched in the first sentence, the second is one where something did, if it
+        # says what was done, too.
+        (f"{MADE} {CAME} {FELL}", "people", f"{MADE} … {FELL}", "people"),
+        (f"{MADE} {CAME} {ASIDE}", "quarry", f"{MADE} {CAME}", ""),
+        # Background stays out also where something matched in it.
+        (f"{BEHIND} {MADE}", "advances", MADE, ""),
         # A second sentence for which there is no room is left out.
         (f"{MADE} {LONG}", "robots", MADE, "robots"),
     ],
@@ -77,9 +82,20 @@ def test_the_excerpt_says_what_was_done_and_shows_what_matched(
     assert marked(passage) == marks.split()
 
 
-def test_two_long_sentences_share_the_room_where_the_match_is_in_the_second() -> None:
+def test_of_two_sentences_that_do_not_fit_none_is_halved() -> None:
+    abstract = f"{MADE} {LONG}"
+    assert excerpt(entry_of(abstract, ("more",))).text == MADE
+
+
+def test_a_sentence_that_is_too_long_ends_at_a_pause() -> None:
+    clause = f"{MADE[:-1]}, {'and more ' * 30}so"
+    passage = excerpt(entry_of(f"{clause}, {'and again ' * 30}.", ("robots",)))
+    assert passage.text == f"{clause}\u00a0…"
+
+
+def test_in_older_digests_two_long_sentences_share_the_room() -> None:
     abstract = f"{MADE[:-1]} {'and more ' * 40}. Then {'again ' * 60}quarry {'again ' * 60}."
-    passage = excerpt(entry_of(abstract, ("quarry",)))
+    passage = excerpt(replace(entry_of(abstract, ("quarry",)), excerpt_rule=1))
     assert passage.text.startswith("In this paper, we propose Stilt")
     assert marked(passage) == ["quarry"]
     assert passage.text.count("…") == 2  # one between them, and one at the end
@@ -189,9 +205,36 @@ def test_an_opening_that_stands_by_itself_is_kept(sentence: str) -> None:
     assert text.removesuffix(f" {GAP}") == sentence
 
 
-def test_an_opening_is_kept_where_something_matched_in_it() -> None:
-    sentence = "To close this gap, we propose Stilt, a planner for robots."
-    assert excerpt(entry_of(f"{GAP} {sentence}", ("gap",))).text == sentence
+def test_an_opening_is_left_out_also_where_something_matched_in_it() -> None:
+    entry = entry_of(f"{GAP} To close this gap, we propose Stilt, a planner for robots.", ("gap",))
+    assert excerpt(entry).text == "We propose Stilt, a planner for robots."
+    before = excerpt(replace(entry, excerpt_rule=1)).text
+    assert before == "To close this gap, we propose Stilt, a planner for robots."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "This can also be shown to improve the planning of robots by half.",
+        "These planners achieve results that outperform all others by ten percent.",
+        "We argue that this limitation can be shown to hinder many robots.",
+        "While it improves the robots, it also achieves less on loose gravel.",
+    ],
+)
+def test_an_excerpt_does_not_begin_in_mid_thought(sentence: str) -> None:
+    did = "In this study, we measure how robots walk on loose gravel."
+    assert excerpt(entry_of(f"{sentence} {did}", ("robots",))).text == did
+
+
+def test_an_opening_word_that_points_back_is_left_out() -> None:
+    text = "Particularly, we propose Stilt, a planner that keeps robots upright."
+    assert excerpt(entry_of(f"{GAP} {text}", ("x",))).text == text.replace("Particularly, we", "We")
+
+
+def test_the_first_sentence_of_an_abstract_is_no_result_of_the_authors() -> None:
+    known = "Word embeddings improve the results of many robots and planners."
+    did = "I show how to train a planner for robots on loose gravel."
+    assert excerpt(entry_of(f"{known} {did}", ("embeddings",))).text == did
 
 
 def test_the_second_sentence_may_point_back_to_the_first() -> None:
