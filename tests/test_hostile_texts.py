@@ -17,6 +17,7 @@ import pytest
 from monitor.diff import same_work
 from monitor.digest import excerpt
 from monitor.digest.excerpt import MAX_SENTENCES, sentence_value, sentences
+from monitor.digest.lines import MAX_LINE, is_borne_out
 from monitor.digest.shown import shown, to_readable_text
 from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import QueryError
@@ -84,6 +85,8 @@ def excerpted(text: str) -> None:
     entry = DigestPaper(1, 0, ChangeKind.NEW, paper, AT, (), 1.0, (TopicWhy("topic", why),))
     assert len(excerpt.headline(entry).text) < 1_000
     assert len(excerpt.excerpt(entry).text) < 1_000
+    is_borne_out("Agents that plan in Sand University need 12 steps.", text, text)
+    is_borne_out(text[:MAX_LINE], text, text)
 
 
 def compared(text: str) -> None:

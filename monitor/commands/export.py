@@ -84,10 +84,11 @@ def _bibtex(records: Iterable[FoundPaper]) -> Iterator[str]:
     used: set[str] = set()
     for record in records:
         key = _unused_key(_key(record.stored), used)
-        yield write_string(Library([_entry(record.stored.paper, key)])) + "\n"
+        yield write_string(Library([_entry(record, key)])) + "\n"
 
 
-def _entry(paper: Paper, key: str) -> Entry:
+def _entry(record: FoundPaper, key: str) -> Entry:
+    paper = record.stored.paper
     kind = _type(paper)[0]
     arxiv = _first(paper, "arxiv")
     fields = {
@@ -102,7 +103,7 @@ def _entry(paper: Paper, key: str) -> Entry:
         "eprinttype": "arxiv" if arxiv else "",
         "url": (paper.url or paper.pdf_url).translate(_PERCENT_ENCODED),
         "abstract": _tex(paper.abstract),
-        "note": _tex(_note(paper)),
+        "note": _tex("; ".join(_notes(record))),
         # Styles print notes, but not this; Zotero and JabRef show it.
         "annote": _tex(_links(paper)),
     }
@@ -176,10 +177,11 @@ class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
 
 def _ris(records: Iterable[FoundPaper]) -> Iterator[str]:
     for record in records:
-        yield rispy.dumps([_reference(record.stored.paper)], implementation=_RisWriter) + "\n"
+        yield rispy.dumps([_reference(record)], implementation=_RisWriter) + "\n"
 
 
-def _reference(paper: Paper) -> dict[str, Any]:
+def _reference(record: FoundPaper) -> dict[str, Any]:
+    paper = record.stored.paper
     arxiv, url = _first(paper, "arxiv"), paper.url or paper.pdf_url
     fields: dict[str, str | list[str]] = {
         "type_of_reference": _type(paper)[1],
@@ -196,7 +198,7 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "accession_number": f"arXiv:{arxiv}" if arxiv else "",
         "urls": [url] if url else [],
         "file_attachments1": pdf_url(paper),
-        "notes": [note for note in (_note(paper), _links(paper)) if note],
+        "notes": [note for note in (*_notes(record), _links(paper)) if note],
     }
     return {name: _on_one_line(value) for name, value in fields.items() if value}
 
@@ -261,7 +263,14 @@ def _day(paper: Paper) -> str:
     return f"{paper.month:%Y-%m}" if paper.month else ""
 
 
-def _note(paper: Paper) -> str:
+def _notes(record: FoundPaper) -> list[str]:
+    """Return a line that a machine wrote, with its maker, and where to find the paper."""
+    note = record.note
+    line = f"{note.maker}: {note.line}" if note and note.line else ""
+    return [text for text in (line, _where(record.stored.paper)) if text]
+
+
+def _where(paper: Paper) -> str:
     """Return where to find a paper without a link: a search for its title, and its last list."""
     if page_url(paper):
         return ""

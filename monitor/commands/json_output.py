@@ -106,9 +106,15 @@ def paper_json(hit: FoundPaper) -> Answer:
     return {
         "id": hit.stored.id,
         **_fields(hit.stored.paper, IN_PAPERS),
+        "line": _line(hit),
         "first_seen": hit.stored.first_seen.isoformat(),
         "sources": [pick(sighting, "source document raw_id") for sighting in hit.sightings],
     }
+
+
+def _line(hit: FoundPaper) -> Answer | None:
+    note = hit.note
+    return {"text": note.line, "by": note.maker} if note and note.line else None
 
 
 def saved_json(saved: Iterable[tuple[FoundPaper, Sequence[Judgement]]]) -> Answer:

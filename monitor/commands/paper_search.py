@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
+from monitor.digest.lines import choose_note
 from monitor.match import Query, TopicIndex, parse_query, search_expression
-from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, StoredPaper
+from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, SiteNote, StoredPaper
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import merge_papers, papers, sightings
 from monitor.store.papers import search as search_index
@@ -44,6 +45,13 @@ class FoundPaper:
 
     stored: StoredPaper
     sightings: tuple[Sighting, ...]
+
+    @property
+    def note(self) -> SiteNote | None:
+        """The note of a site about it, with a line only if that may be shown."""
+        notes = (sighting.site_note for sighting in self.sightings)
+        paper = self.stored.paper
+        return choose_note(filter(None, notes), paper.title, paper.abstract)
 
 
 @dataclass(frozen=True, slots=True)

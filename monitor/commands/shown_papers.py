@@ -8,6 +8,7 @@ from msgspec import structs
 
 from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.explain import describe_revision, explain_again
+from monitor.digest.lines import choose_note
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import UsageError
 from monitor.match import Query, build_index
@@ -19,6 +20,7 @@ from monitor.model import (
     DigestPaper,
     EarlierText,
     Revision,
+    Sighting,
     SourceLabel,
     StoredPaper,
     TopicWhy,
@@ -49,15 +51,19 @@ def show_papers(
 
 
 def show_paper(
-    runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...], topics: Iterable[str]
+    runtime: Runtime, stored: StoredPaper, seen: Sequence[Sighting], topics: Iterable[str]
 ) -> DigestPaper:
     """Return one stored paper as an entry, with why these topics match it as it is now."""
+    of_sources = [sighting for sighting in seen if not sighting.filled]
+    sources = tuple(sorted({sighting.source for sighting in of_sources}))
     entry, names = _entry(runtime, stored, sources), set(topics)
+    notes = [sighting.site_note for sighting in of_sources if sighting.site_note]
+    note = choose_note(notes, entry.paper.title, entry.paper.abstract)
     wanted = [topic for topic in runtime.topics if topic.name in names]
     index, sections = build_index(wanted), runtime.sections
     reasons = {topic.name: index.why(topic.name, entry.paper, sources) for topic in wanted}
     matched = tuple(TopicWhy(name, why, sections[name].title) for name, why in reasons.items())
-    return structs.replace(entry, matched=matched)
+    return structs.replace(entry, matched=matched, note=note)
 
 
 def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> DigestPaper:

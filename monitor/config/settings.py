@@ -398,6 +398,11 @@ class SubscriptionSettings(DestinationSettings):
         description="how many papers head a digest of eight or more under "
         "[Read first](ranking.md#read-first) (0 to 3)",
     )
+    lines: bool = Field(
+        True,
+        description="whether papers show a [line that a machine wrote](sources.md#lines) of them, "
+        "where their source has one",
+    )
     quiet: Literal["skip", "send"] = Field(
         "skip", description="without new papers: `skip` the digest, or `send` an empty one"
     )

@@ -58,6 +58,17 @@ def excerpt(entry: DigestPaper) -> Passage:
     return _without_marks(chosen, entry.unmarked)
 
 
+def excerpt_beside_line(entry: DigestPaper) -> Passage:
+    """Return the excerpt, without its first sentence if a line is shown in place of that."""
+    whole = excerpt(entry)
+    if not entry.note or not entry.note.line:
+        return whole
+    first = next(iter(sentences(whole.text)), (0, 0))
+    start = len(whole.text) - len(whole.text[first[1] :].lstrip(" …\u00a0"))
+    spans = ((a - start, b - start) for a, b in whole.spans if a >= start)
+    return Passage(whole.text[start:], tuple(spans))
+
+
 def _without_marks(passage: Passage, words: Collection[str]) -> Passage:
     if not words:
         return passage

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from monitor.digest.draft import Draft
 from monitor.digest.excerpt import LONG_TITLE, sentences, words_of_all
+from monitor.digest.lines import choose_note
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     ChangeKind,
@@ -21,6 +22,7 @@ from monitor.model import (
     OtherTitle,
     Paper,
     Revision,
+    SiteNote,
     WithdrawnBy,
 )
 from monitor.text import clean
@@ -35,13 +37,14 @@ def explain_papers(
     earlier: Mapping[int, EarlierText] = {},
     owned: Collection[int] = (),
     withdrawn_by: Mapping[int, WithdrawnBy] = {},
+    notes: Mapping[int, Sequence[SiteNote]] = {},
 ) -> tuple[DigestSection, ...]:
     """Return the papers of a draft, those in full or with a long title explained.
 
     `explain(topic, paper, sources)` returns why the topic matches a paper as the digest shows it:
     its spans are positions in the text shown. `other_titles` are those under which papers were
     seen, and `earlier` the texts of revised papers before, by paper id; `owned` are in a library,
-    and `withdrawn_by` names the sources of withdrawals.
+    and `withdrawn_by` names the sources of withdrawals. `notes` are what sites add to papers.
     """
 
     def entry(listed: DigestPaper) -> DigestPaper:
@@ -54,6 +57,9 @@ def explain_papers(
             return listed
         source = draft.latest[listed.paper_id].stored.paper
         explained = _explain(listed, source, explain, other_titles.get(listed.paper_id, ()))
+        if in_full and (of_paper := notes.get(listed.paper_id)):
+            note = choose_note(of_paper, explained.paper.title, explained.paper.abstract)
+            explained = structs.replace(explained, note=note)
         if not in_full:
             return structs.replace(explained, paper=listed.paper)
         if listed.kind is not ChangeKind.REVISED:

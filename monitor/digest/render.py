@@ -34,7 +34,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, said_once, sections, wording
-from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
+from monitor.digest.excerpt import (
+    Passage,
+    Span,
+    excerpt,
+    excerpt_beside_line,
+    headline,
+    whole_abstract,
+)
 from monitor.digest.links import Link
 from monitor.digest.wording import Found, escape_mrkdwn
 from monitor.errors import Fault, TemplateError, nearest
@@ -47,6 +54,7 @@ from monitor.model import (
     OtherTitle,
     Paper,
     ReferenceEvent,
+    SiteNote,
 )
 from monitor.resources import resource
 from monitor.text import clean
@@ -62,7 +70,7 @@ _LINE = "title_line."
 _SHARED = (_LINE, "found.")
 _INPUTS = attrgetter(
     *("paper", "kind", "reasons", "sources", "source_titles", "first_seen", "search"),
-    *("also", "revised", "excerpt_rule", "lists", "owned", "withdrawn_by", "unmarked"),
+    *("also", "revised", "excerpt_rule", "lists", "owned", "withdrawn_by", "unmarked", "note"),
 )
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
@@ -311,6 +319,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "dated": wording.format_date,
     "day": wording.format_day,
     "excerpt": excerpt,
+    "excerpt_beside_line": excerpt_beside_line,
     "footer_sections": sections.footer_sections,
     "formulas": put_formulas,
     "full_date": wording.full_date,
@@ -430,6 +439,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 _VALUES: tuple[Any, ...] = (
     *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
-    *(Passage, Found, Link, ReferenceEvent),
+    *(Passage, Found, Link, ReferenceEvent, SiteNote),
 )
 _FIELDS = {value: frozenset(value.__match_args__) for value in _VALUES}

@@ -184,6 +184,10 @@ def signals(entry: DigestPaper) -> str:
     parts = [f"withdrawn according to {by.source}"] if by else []
     parts += ["in your library"] if entry.owned else []
     parts += [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
+    if entry.note and entry.note.organization:
+        parts.append(
+            f"on {entry.note.site}: {shorten_text(entry.note.organization, _LONGEST_NAME)}"
+        )
     return " · ".join([*parts, format_count(votes, "vote")] if votes else parts)
 
 

@@ -63,6 +63,7 @@ from monitor.model.paper import Bound as Bound
 from monitor.model.paper import ListedDay as ListedDay
 from monitor.model.paper import Month as Month
 from monitor.model.paper import Paper as Paper
+from monitor.model.paper import SiteNote as SiteNote
 from monitor.model.paper import arxiv_month as arxiv_month
 from monitor.model.paper import record_of as record_of
 from monitor.model.reasons import Finding as Finding

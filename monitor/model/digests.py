@@ -14,7 +14,7 @@ import msgspec
 
 from monitor.errors import Fault
 from monitor.model.identity import ChangeKind, Revision
-from monitor.model.paper import Paper
+from monitor.model.paper import Paper, SiteNote
 from monitor.model.topics import Change, MatchReason
 
 Json = Mapping[str, Any]
@@ -89,7 +89,8 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
     counts the last lists of its sources. `owned`: it is in a library of the subscription. Of a
     withdrawal, `withdrawn_by` is its source, None in older digests. `unmarked` are the matched
-    words that every title of its group has: they are not marked.
+    words that every title of its group has: they are not marked. `note` is what a site adds to its
+    record, with a line only if it may be shown.
 
     Fields with their defaults are not stored.
     """
@@ -114,6 +115,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     owned: bool = False
     withdrawn_by: WithdrawnBy | None = None
     unmarked: tuple[str, ...] = ()
+    note: SiteNote | None = None
 
     @property
     def standing(self) -> float:

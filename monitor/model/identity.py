@@ -8,7 +8,7 @@ from enum import Enum, IntEnum, StrEnum
 
 import msgspec
 
-from monitor.model.paper import Paper
+from monitor.model.paper import Paper, SiteNote
 from monitor.model.reasons import Reasons
 
 
@@ -87,7 +87,8 @@ class Sighting(msgspec.Struct, frozen=True):
     `past` are the last fingerprints before this one, the latest first; `recognised` is how the
     paper was recognised when this source first reported it. `text` is None where it was not
     loaded, and for records last read before texts were stored. `filled` are the fields that a
-    reference list filled in, such as "link"; empty for sources.
+    reference list filled in, such as "link"; empty for sources. `site_note` is what the site of the
+    source adds to its record.
     """
 
     source: str
@@ -102,6 +103,7 @@ class Sighting(msgspec.Struct, frozen=True):
     recognised: Reasons = ()
     text: SightingText | None = None
     filled: tuple[str, ...] = ()
+    site_note: SiteNote | None = None
 
 
 class StoredPaper(msgspec.Struct, frozen=True):

@@ -64,6 +64,25 @@ class ListedDay(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.day if self.day and not self.year_guessed else self.read or self.day
 
 
+class SiteNote(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Beside its record of a paper, a site's own words: they belong to the source, not the paper.
+
+    `line` is a summary in one line that a machine of the `site` wrote, "" for a site that is not
+    known; `url` is its page of the paper. `organization` is the account there that claims the
+    paper, which says nothing about the authors.
+    """
+
+    site: str = ""
+    url: str = ""
+    line: str = ""
+    organization: str = ""
+
+    @property
+    def maker(self) -> str:
+        """The maker of the line, as it is shown."""
+        return self.site or "Machine-made"
+
+
 class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A paper as one record of one source describes it. Only the title is required.
 
@@ -81,7 +100,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     text, in the same form; all others are fields of the record.
 
     `links` are addresses of what belongs to it (code, project), `upvotes` those of its source.
-    `notices` are retractions, concerns and corrections that its record names.
+    `notices` are retractions, concerns and corrections that its record names. `site_note` is what
+    the site adds to its record; nothing is matched, searched or compared with it.
     """
 
     title: str
@@ -109,6 +129,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     keys_in_links: Mapping[str, str | tuple[str, ...]] = {}
     keys_in_text: Mapping[str, str | tuple[str, ...]] = {}
     notices: tuple[Paper, ...] = ()
+    site_note: SiteNote | None = None
 
     def identifiers(self, scheme: str) -> tuple[str, ...]:
         values = self.keys.get(scheme, ())

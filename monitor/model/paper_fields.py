@@ -12,7 +12,7 @@ from enum import Enum, Flag, auto
 from operator import attrgetter
 from typing import Any
 
-from monitor.model.paper import ListedDay, Paper
+from monitor.model.paper import ListedDay, Paper, SiteNote
 
 
 class Form(Enum):
@@ -70,6 +70,10 @@ def _notices(notices: Iterable[Paper]) -> object:
     return [(notice.type, sorted(notice.keys.items()), notice.raw_id) for notice in notices]
 
 
+def _site_note(note: SiteNote | None) -> object:
+    return note and (note.line, note.organization)
+
+
 @dataclass(frozen=True, slots=True)
 class PaperField:
     """`form` is None for what the table `paper` does not hold.
@@ -111,6 +115,7 @@ FIELDS = (
     PaperField("type", Form.OPTIONAL_TEXT, _whole, FILLED | IN_READ),
     PaperField("about", None, _pairs, IN_READ),
     PaperField("notices", None, _notices),
+    PaperField("site_note", None, _site_note),  # a column of `sighting`
     PaperField("announce", None, _whole, MATCHED | IN_READ),
     PaperField("version", Form.NUMBER, _whole, FILLED | IN_READ),
     PaperField("withdrawn", Form.FLAG, _whole, IN_READ),

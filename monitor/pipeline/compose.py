@@ -289,6 +289,7 @@ def _digest(
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
+        notes = sightings.site_notes(tx, drafted.in_full) if subscription.settings.lines else {}
         earlier = write_papers.texts_before(tx, drafted.revisions)
         owned_papers = format_count(len(left_out), "paper")
         remarks = (f"Left out: {owned_papers} of your library.",) if left_out else ()
@@ -313,7 +314,7 @@ def _digest(
             left_out=tuple(left_out.items()),
         )
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
-    explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by)
+    explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by, notes)
     lead = order.lead(explained, drafted.in_full, subscription.settings.lead)
     return order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
 

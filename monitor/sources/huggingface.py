@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from msgspec import structs
 from pydantic import Field
 
-from monitor.model import Document, FirstRun, ListedDay, Paper, Reading
+from monitor.model import Document, FirstRun, ListedDay, Paper, Reading, SiteNote
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, plain_text
 from monitor.sources.api.windows import ApiOptions, PageRequest, Window
@@ -70,6 +70,7 @@ class HuggingFace(ApiSource):
             raw_id=plain_text(name),
             links={name: link for name, link in links.items() if link},
             upvotes=None if votes is None else min(votes, MOST_UPVOTES),
+            site_note=_site_note(name, record, fields),
         )
 
     def read(self, document: Document) -> Reading:
@@ -110,3 +111,13 @@ class HuggingFace(ApiSource):
             return self.address_of("/api/papers/search", {"q": self.options.query})
         parameters = {"date": request.window.days[1], "limit": PAGE_SIZE, "p": request.cursor}
         return self.address_of("/api/daily_papers", parameters)
+
+
+def _site_note(name: str, entry: Record, fields: Record) -> SiteNote | None:
+    """Return the summary that a model of the site wrote, and the account that claims the paper."""
+    line = fields.plain("ai_summary")
+    organization = fields.plain("organization.fullname", "organization.name")
+    organization = organization or entry.plain("organization.fullname", "organization.name")
+    if not line and not organization:
+        return None
+    return SiteNote("Hugging Face", f"{PAGES}{quote(name)}", line, organization)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from monitor.http import Limits
-from monitor.model import Paper
+from monitor.model import Paper, SiteNote
 from monitor.setting_types import Unset
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import Record, plain_text, terms, words_in
@@ -63,6 +63,7 @@ class SemanticScholar(ApiSource):
         published = inner.date("publicationDate")
         year = inner.year("year", at=published)
         own_page = f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""
+        line = inner.plain("tldr.text")
         studies = (inner.at(name).value for name in ("fieldsOfStudy", "s2FieldsOfStudy"))
         return Paper(
             title=inner.title("title"),
@@ -76,6 +77,7 @@ class SemanticScholar(ApiSource):
             keys=keys_of(_keys(inner, name)),
             categories=terms(word for values in studies for word in words_in(values)),
             raw_id=plain_text(name),
+            site_note=SiteNote(self.service, own_page, line) if line else None,
         )
 
     @property

@@ -54,6 +54,8 @@ def purge(
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
     purged = sa.update(schema.paper).where(among(_paper.id, ids))
     tx.execute(purged.values(papers.PURGED_COLUMNS | {"purged_at": now}))
+    notes = sa.update(schema.sighting).where(among(schema.sighting.c.paper_id, ids))
+    tx.execute(notes.where(schema.sighting.c.site_note.is_not(None)).values(site_note=None))
     for table in (schema.digest_item, schema.change, schema.earlier_text):
         tx.execute(sa.delete(table).where(among(table.c.paper_id, ids)))
     search.queue(tx, ids)

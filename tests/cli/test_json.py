@@ -44,7 +44,7 @@ PREVIEWS = {"digests": [keys("subscription period papers changes path")]}
 SENT = {"digests": DIGESTS, "failed": ANYTHING}
 FAULTS = [keys("file line where message")]
 READINGS = [keys("file error rejected", papers=[READ])]
-STORED = [keys(f"id first_seen {TEXT}", sources=[keys("source document raw_id")])]
+STORED = [keys(f"id first_seen line {TEXT}", sources=[keys("source document raw_id")])]
 STOPPED = [keys("recipient subscription since until how")]
 CHECKS = [keys("name ok message")]
 EVERY = [
@@ -153,7 +153,7 @@ def test_a_mark_that_is_undone(lived: House, say: Say):
     lived.ingest()
     undone = say("papers", "unmark", "doi:10.5555/dust.1", "--json")
     shape = {
-        "papers": [keys(f"id first_seen {TEXT}", sources=[keys("source document raw_id")])],
+        "papers": [keys(f"id first_seen line {TEXT}", sources=[keys("source document raw_id")])],
         "undone": [keys("source raw_id title url at")],
         "notified": ...,
     }

@@ -23,6 +23,7 @@ from monitor.model import (
     Paper,
     Placed,
     Revision,
+    SiteNote,
     TopicWhy,
     WithdrawnBy,
 )
@@ -58,6 +59,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "formulas": (Formula("policy", "p_1"),),
         "excerpt_rule": 0,
         "unmarked": ("policy",),
+        "note": SiteNote("Hugging Face", "https://example.org/note", "A line.", "Sand University"),
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
     assert {"paper", *changes} == set(DigestPaper.__struct_fields__)
@@ -81,6 +83,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "keys_in_links": {"doi": "10.1/2"},
         "keys_in_text": {"doi": "10.1/2"},
         "notices": (Paper("Erratum"),),
+        "site_note": SiteNote("Hugging Face", line="A line."),
     }
     assert of_paper.keys() == set(Paper.__struct_fields__)
     papers = [structs.replace(one.paper, **{name: value}) for name, value in of_paper.items()]

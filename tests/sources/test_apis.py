@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from monitor import plugins
-from monitor.model import Paper, record_of
+from monitor.model import Paper, SiteNote, record_of
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
@@ -198,6 +198,7 @@ def note(**content: object) -> dict[str, object]:
 
 # Positions that are no numbers, or false ones, cost nothing.
 INDEX = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
+ORGANIZATION = {"name": "sand", "fullname": "Sand University"}
 DAILY = {"id": "2505.00001", "title": "Agents"}
 GONE = "ICLR.cc/2024/Conference/Withdrawn_Submission"
 NOTICES = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
@@ -255,6 +256,30 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
             DAILY | {"upvotes": "many", "githubRepo": "javascript:alert(1)", "projectPage": None},
             {"links": {}, "upvotes": None},
         ),
+        (
+            HuggingFace,
+            {"paper": DAILY | {"ai_summary": " Agents <b>win</b>. "}, "organization": ORGANIZATION},
+            {
+                "site_note": SiteNote(
+                    "Hugging Face",
+                    "https://huggingface.co/papers/2505.00001",
+                    "Agents win.",
+                    "Sand University",
+                ),
+                "authors": (),
+            },
+        ),
+        (HuggingFace, DAILY | {"ai_summary": None, "organization": None}, {"site_note": None}),
+        (
+            SemanticScholar,
+            {"paperId": "a1", "title": "T", "tldr": {"model": "v2", "text": "It wins."}},
+            {
+                "site_note": SiteNote(
+                    "Semantic Scholar", "https://www.semanticscholar.org/paper/a1", "It wins."
+                )
+            },
+        ),
+        (SemanticScholar, {"paperId": "a1", "title": "T", "tldr": None}, {"site_note": None}),
         (HuggingFace, DAILY | {"upvotes": 10**17}, {"upvotes": MOST_UPVOTES}),
         (OpenAlex, [{"title": "T", "abstract_inverted_index": INDEX}], {"abstract": "a d b"}),
         *(

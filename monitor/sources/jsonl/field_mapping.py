@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from monitor.model import Paper
+from monitor.model import Paper, SiteNote
 from monitor.sources.api.values import (
     MAX_NAMES,
     NoPaperError,
@@ -96,6 +96,12 @@ def _link(value: Any) -> str:
     return first_link(_BETWEEN_LINKS.split(first_text(value, ("", "url")))[:20])
 
 
+def _site_note(value: Any) -> SiteNote | None:
+    """A summary that a machine wrote: a text, or an object with a `text`."""
+    line = plain_text(first_text(value, ("", "text")))
+    return SiteNote(line=line) if line else None
+
+
 def _version(value: Any) -> int | None:
     match = _VERSION_WORD.match(get_text(value))
     return int(match[1]) if match else None
@@ -119,6 +125,7 @@ CONVERTERS: Mapping[str, Convert] = {
     "raw_id": lambda value: _text(value)[:MAX_KEY],
     "type": lambda value: type_of(map(_text, get_list(value)[:20])),  # the mark of a notice first
     "about": _about,
+    "site_note": _site_note,
 }
 MAX_SHAPES = 1_000
 
@@ -155,6 +162,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "raw_id": ("raw_id", "id", "paper_id", "paperid", "key", "uid"),
     "type": ("type", "publication_type", "document_type"),
     "about": ("about",),
+    "site_note": ("tldr", "ai_summary"),
     "keys": ("keys", "external_ids", "externalids"),
     "keys.doi": ("doi", "doi_url", "di"),
     "keys.arxiv": ("arxiv_id", "arxiv", "arxivid", "eprint"),

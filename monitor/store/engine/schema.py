@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0039"
+VERSION = "0040"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -186,7 +186,7 @@ sighting = _table(
     Column("document", Text, nullable=False),
     Column("version", Integer),
     *_required(announce=Text, fingerprint=Text, first_seen_at=Instant, last_seen_at=Instant),
-    *_optional(why=Text, past=Text, mark=sa.BigInteger, filled=Text),
+    *_optional(why=Text, past=Text, mark=sa.BigInteger, filled=Text, site_note=Text),
     # Covers the check for unchanged records, which then reads no row of the table.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
 )

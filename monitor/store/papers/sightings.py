@@ -12,11 +12,12 @@ from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import structs
 from msgspec.structs import replace
 
 from monitor.identity.keys import LINK
 from monitor.identity.reasons import read_reasons, write_reasons
-from monitor.model import Decision, Finding, Reason, Sighting, SightingText
+from monitor.model import Decision, Finding, Reason, Sighting, SightingText, SiteNote
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import (
@@ -84,6 +85,7 @@ def _all_of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Sighti
             tuple(row.past.split()) if row.past else (),
             read_reasons(row.why or ""),
             filled=_filled(row.filled, row.announce),
+            site_note=_note(row.site_note),
         )
         seen[row.paper_id].append(sighting)
     return seen
@@ -98,6 +100,21 @@ def _filled(filled: str | None, announce: str) -> tuple[str, ...]:
         return tuple(read_json(filled))
     fields = announce.removeprefix(_FILLED_BEFORE)
     return tuple(fields.split(", ")) if fields != announce else ()
+
+
+def _note(text: str | None) -> SiteNote | None:
+    return SiteNote(**read_json(text)) if text else None
+
+
+def site_notes(tx: Transaction, ids: Iterable[int]) -> dict[int, list[SiteNote]]:
+    """Return the notes of sites about papers, those of the first source first."""
+    query = sa.select(_sighting.paper_id, _sighting.site_note).where(among(_sighting.paper_id, ids))
+    noted = query.where(_sighting.site_note.is_not(None), _sighting.filled.is_(None))
+    notes: dict[int, list[SiteNote]] = defaultdict(list)
+    for paper_id, text in tx.execute(noted.order_by(_sighting.first_seen_at, _sighting.raw_id)):
+        if note := _note(text):
+            notes[paper_id].append(note)
+    return notes
 
 
 def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
@@ -185,6 +202,7 @@ def write(
             "last_seen_at": now,
             "why": write_reasons(decision.recognised) if decision.recognised else None,
             "filled": to_json(decision.filled) if decision.filled else None,
+            "site_note": to_json(structs.asdict(note)) if (note := paper.site_note) else None,
             "mark": keyed.record_hash,
         }
         # Without links: they identify nothing, and are the longest part of a record.
@@ -199,7 +217,7 @@ def write(
         }
         rows.append(place | sighting)
         texts.append(place | text)
-    update = ("version", "announce", "fingerprint", "mark", "last_seen_at", "filled")
+    update = ("version", "announce", "fingerprint", "mark", "last_seen_at", "filled", "site_note")
     insert_or_update(tx, schema.sighting, rows, update, past=_PAST)
     insert_or_update(tx, schema.sighting_text, texts, only_changed=True)
 

@@ -52,7 +52,6 @@ def one_paper(visit: Visit) -> Response:
     with runtime.database.reading() as tx:
         texts = write_papers.earlier_texts(tx, stored.id)
         marks = withdrawals.of_paper(tx, stored.id)
-    sources = tuple(sorted({s.source for s in known.origin.sightings if not s.filled}))
     topics = {match.topic for match in known.topics}
     answers = answers_of(runtime, stored.id, visit.viewer.name)
     shown = {s.name: not topics.isdisjoint(s.topics) for s in visit.subscriptions}
@@ -63,7 +62,7 @@ def one_paper(visit: Visit) -> Response:
         known=known,
         seen=[(sighting, describe(sighting.recognised)) for sighting in known.origin.sightings],
         known_from=known_from(known, visit.zone, shown),
-        entry=show_paper(runtime, stored, sources, topics),
+        entry=show_paper(runtime, stored, known.origin.sightings, topics),
         marks=marks,
         revisions=describe_revisions(texts, stored),
         answers=answers,
