@@ -24,6 +24,7 @@ from monitor.text.person_names import CYRILLIC as CYRILLIC
 from monitor.text.person_names import DEGREES as DEGREES
 from monitor.text.person_names import GENERATIONS as GENERATIONS
 from monitor.text.person_names import HONORIFICS as HONORIFICS
+from monitor.text.person_names import ORDINALS as ORDINALS
 from monitor.text.person_names import PARTICLES as PARTICLES
 from monitor.text.person_names import SUFFIX as SUFFIX
 from monitor.text.person_names import family_name as family_name

@@ -7,7 +7,8 @@ import re
 from monitor.text.tables import word_set
 
 # Behind the names of a person, folded. Not V: it is nearly always an initial, as in "Petrov, V.".
-GENERATIONS = word_set("jr sr ii iii iv 2nd 3rd 4th")
+ORDINALS = word_set("ii iii iv 2nd 3rd 4th")
+GENERATIONS = ORDINALS | word_set("jr sr")
 # Of these, Md is also a given name: Md. Rahman.
 DEGREES = word_set("phd md")
 HONORIFICS = word_set("dr mr mrs ms prof")
@@ -27,7 +28,7 @@ _ORGANISATION = word_set(
     "AI Association Center Centre Collaboration Committee Consortium Foundation GmbH Group Inc "
     "Inc. Institute Lab Laboratory Labs Ltd Network Project Research Society Team University"
 )
-# Words between the parts of a group's name.
+# Words between the parts of a group's name. Not `FUNCTION_WORDS`: AT or FOR in capitals are names.
 _LINKING = word_set("The the of for and on behalf at in")
 MAX_GROUP_WORDS = 3
 
