@@ -274,7 +274,7 @@ LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether a host that somebody configured is this machine, by its name or address.
+    """Whether the host of a setting is this machine, by its name or address.
 
     `web/access` decides by itself about the addresses of visitors: names are none, and IPv4 comes
     in IPv6, too.

@@ -77,7 +77,7 @@ def matches_name(asked: PersonName, author: PersonName) -> bool:
     """Whether `author` may be the person whom a query names.
 
     Not `same_person` of `identity/authors`, which compares two damaged lists of one paper: a query
-    is spelled right, and a name that differs by some letters is that of somebody else.
+    is spelled right, and another spelling is another author.
 
     One word matches any whole word of the name. Otherwise the family name must be the same and
     each given name that is wanted must be there, in full or as an initial; a middle initial may

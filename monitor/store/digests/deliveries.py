@@ -74,9 +74,9 @@ def has_news() -> sa.ColumnElement[bool]:
 
 
 def can_be_superseded() -> sa.ColumnElement[bool]:
-    """Whether a digest that reached nobody is superseded: it has news, or was to be sent without.
+    """Whether a digest may be superseded: it has news, or deliveries although it has none.
 
-    One of a quiet day that was for nobody records that nothing was sent.
+    One of a quiet day without deliveries records that nothing was sent.
     """
     planned = sa.select(_delivery.id).where(_delivery.digest_id == _digest.id)
     return sa.or_(has_news(), planned.exists())
