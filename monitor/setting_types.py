@@ -270,12 +270,20 @@ def _sender(text: str) -> str:
     return text
 
 
+LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
+
+
 def is_loopback(host: str | None) -> bool:
-    """Whether a host is this machine, by its name or address."""
+    """Whether the host of a setting is this machine, by its name or address.
+
+    `web/access` decides by itself about the addresses of visitors: names are none, and IPv4 comes
+    in IPv6, too.
+    """
     try:
-        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
+        address = ipaddress.ip_address(host or "")
     except ValueError:
-        return False
+        return host == "localhost"
+    return any(address in network for network in LOOPBACK)
 
 
 def https(text: str) -> str:

@@ -62,7 +62,7 @@ from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.opening import open_store
 from monitor.store.sources import collections
 from monitor.store.sources import reference_events as stored_events
-from monitor.text import clean
+from monitor.text import clean, title_lengths
 from tests.channels import test_limits as limits
 from tests.channels.samples import digest
 from tests.match.duel import WORDS, ReferenceIndex
@@ -430,8 +430,8 @@ def read_whole(tx: Transaction, chunk: Chunk) -> None:
     collections.end_reading(tx, chunk.source, chunk.document, "x", NOW, at_once=True)
     collections.delete_missing(tx, chunk.source, NOW, 1_000)
     entries = collections.entries(tx, [chunk.source], NOW)
-    stored = {entry.paper.title[: collections.MAX_TITLE] for entry in entries}
-    whole = {paper.title[: collections.MAX_TITLE] for paper in chunk.papers}
+    stored = {entry.paper.title[: title_lengths.KEPT_OF_REFERENCE] for entry in entries}
+    whole = {paper.title[: title_lengths.KEPT_OF_REFERENCE] for paper in chunk.papers}
     assert stored == whole, stored ^ whole
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from monitor.text.registrants import (
     may_be_draft,
     registrant,
 )
+from tests.module_texts import modules_where, texts_of
 
-PACKAGE = Path(__file__).parent.parent / "monitor"
 PAGE = Path(__file__).parent.parent / "docs" / "identity.md"
 # Who prints an article's DOI on a line of its card: a fact about their feeds, not about the DOI.
 ELSEWHERE = {"sources/feed/publisher_cards.py"}
@@ -96,38 +95,16 @@ def test_no_two_rows_are_of_one_doi():
 
 def judged_prefixes(path: Path) -> list[str]:
     """Return the prefixes of DOIs that a module's texts name, without those of its comments."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    documented = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    texts = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and id(node) not in documented
-    ]
     numbers = "|".join({row.prefix.removeprefix("10.") for row in REGISTRANTS})
     return [
         text
-        for text in texts
+        for text in texts_of(path)
         if re.search(r"10(?:\\?\.)", text) and re.search(rf"(?<!\d)(?:{numbers})(?!\d)", text)
     ]
 
 
 def test_no_module_has_a_second_list_of_registrants():
-    modules = [path for path in PACKAGE.rglob("*.py") if path.name != "registrants.py"]
-    second = {
-        name: texts
-        for path in modules
-        if (name := path.relative_to(PACKAGE).as_posix()) not in ELSEWHERE
-        and (texts := judged_prefixes(path))
-    }
-    assert second == {}
+    assert modules_where(judged_prefixes, but={"text/registrants.py", *ELSEWHERE}) == set()
 
 
 def test_the_page_lists_each_registrant():

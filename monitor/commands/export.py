@@ -28,6 +28,7 @@ from monitor.digest.links import page_url, pdf_url, title_link
 from monitor.model import Paper, StoredPaper
 from monitor.text import CYRILLIC, family_name, plain, split_person
 from monitor.text.addresses import paper_links
+from monitor.text.function_words import LEADING_WORDS
 
 Format = Literal["bibtex", "ris", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -69,8 +70,6 @@ _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 _NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
 # Folding names Greek letters, as in "α-divergence", which no Greek word should become.
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2,}")
-# Articles do not tell titles apart.
-_NO_KEY_WORDS = frozenset({"", "a", "an", "the", "on"})
 # A spreadsheet takes such a cell for a formula (OWASP, "CSV injection").
 _CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -145,7 +144,8 @@ def _key(stored: StoredPaper) -> str:
     """Return the key of a paper, whatever else is exported: "zhou2024webarena"."""
     paper = stored.paper
     name = _in_ascii(family_name(paper.authors[0])) if paper.authors else ""
-    words = [word for word in map(_in_ascii, paper.title.split()) if word not in _NO_KEY_WORDS]
+    written = filter(None, map(_in_ascii, paper.title.split()))
+    words = [word for word in written if word not in LEADING_WORDS]
     year = _year(paper) or ""
     if words:
         return f"{name}{year}{words[0]}" if name else f"{''.join(words[:3])}{year}"

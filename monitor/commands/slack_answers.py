@@ -17,7 +17,7 @@ from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import StoreError, UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries
-from monitor.text import clean
+from monitor.text import clean, title_lengths
 
 log = structlog.get_logger()
 
@@ -27,7 +27,6 @@ _REPLIES = {
     "save": "“{}” is saved.",
     "none": "Your answer to “{}” is taken back.",
 }
-_TITLE_LIMIT = 200
 # How many answers are remembered, by person and paper, with the time of the last press.
 _REMEMBERED = 10_000
 
@@ -68,7 +67,9 @@ class SlackAnswers:
         with self._in_order:
             self._keep_order(press, asked.paper_id)
             rate(self._runtime, str(asked.paper_id), press.verdict, asked.scope, "slack")
-        return _REPLIES[press.verdict].format(escape_mrkdwn(clean(asked.title)[:_TITLE_LIMIT]))
+        return _REPLIES[press.verdict].format(
+            escape_mrkdwn(clean(asked.title)[: title_lengths.IN_LIST])
+        )
 
     def _keep_order(self, press: Press, paper_id: int) -> None:
         """Note when a person answered; raise UsageError if a later answer of theirs was taken."""

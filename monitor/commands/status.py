@@ -14,6 +14,7 @@ from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, last_sign
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import join_words
+from monitor.digest.delivery_words import WORDS
 from monitor.digest.incident_words import describe as describe_incident
 from monitor.digest.incident_words import words_for
 from monitor.digest.schedule import Slot, latest_due, next_due
@@ -240,7 +241,7 @@ def _why(
     digest, content = last
     when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
     blind = _describe_unread(content.report)
-    if not (digest.papers or digest.changes):
+    if not digest.has_news:
         if content.left_out:
             owned = format_count(len(content.left_out), "paper")
             return f"nothing matched {when} but {owned} of your library{blind}"
@@ -263,14 +264,6 @@ def _describe_day(at: datetime, now: datetime, zone: str) -> str:
     return f"{day} at {local:%H:%M}"
 
 
-_FATE = {
-    DeliveryState.FAILED: "could not be sent",
-    DeliveryState.UNKNOWN: "may or may not have arrived",
-    DeliveryState.SUPPRESSED: "will not be sent",
-    DeliveryState.SUPERSEDED: "was not delivered; its papers are in the next digest",
-}
-
-
 def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
     """Return what will become of a delivery, and when it is tried again."""
     channel = view.runtime.channels.get(delivery.channel)
@@ -280,10 +273,11 @@ def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
         at = max(filter(None, (delivery.next_attempt_at, rests.get(group))), default=None)
         when = f"at {at.astimezone(ZoneInfo(zone)):%H:%M}" if at else "at the next attempt"
-        verb = "retried" if delivery.state is DeliveryState.RETRY or group in rests else "sent"
-        fate = f"will be {verb} by {delivery.channel} {when}"
+        # A channel that rests was tried, if not with this delivery.
+        state = DeliveryState.RETRY if group in rests else delivery.state
+        fate = f"{WORDS[state].in_status} by {delivery.channel} {when}"
     else:
-        fate = f"{_FATE.get(delivery.state, 'is being sent')} (by {delivery.channel})"
+        fate = f"{WORDS[delivery.state].in_status} (by {delivery.channel})"
     return f"{fate}{because}"
 
 

@@ -16,13 +16,12 @@ from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
 from monitor.config.yaml_positions import Path as Where
 from monitor.model import Role
-from monitor.setting_types import Secret, is_loopback
+from monitor.setting_types import LOOPBACK, Secret, is_loopback
 from monitor.sources.api.about import AboutOptions
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
-_LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 _URL_WITH_PASSWORD = re.compile(r"[a-z][\w+.-]*://[^/@\s:]*:[^/@\s]+@")
 
@@ -112,7 +111,7 @@ def _doubt_pages(settings: Settings, written: Written) -> None:
     if unencrypted := unencrypted_pages(settings):
         written.warn(("public_url",), unencrypted)
     proxies = map(ip_network, web.trusted_proxies if web else ())
-    is_local = any(proxy.overlaps(own) for proxy in proxies for own in _LOOPBACK)
+    is_local = any(proxy.overlaps(own) for proxy in proxies for own in LOOPBACK)
     if settings.public_url and web and not (web.token or web.user_header):
         written.warn(
             ("public_url",),

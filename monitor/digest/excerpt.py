@@ -9,14 +9,12 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from monitor.model import DigestPaper, MatchReason, merge_spans
-from monitor.text import clean
+from monitor.text import clean, title_lengths
 from monitor.text.addresses import find_addresses
 from monitor.text.plurals import singular
 
 Span = tuple[int, int]
 
-# A longer title is cut: it begins shortly before its first match.
-LONG_TITLE = 300
 EXCERPT_LIMIT = 420
 _LEAD_IN = 120
 _GAP = " … "
@@ -37,8 +35,8 @@ class Passage:
 def headline(entry: DigestPaper) -> Passage:
     title, places = _mark("title", entry.paper.title, entry.reasons)
     whole = Passage(title, places)
-    if len(title) > LONG_TITLE:
-        whole = _cut(title, places, (0, len(title)), LONG_TITLE)
+    if len(title) > title_lengths.IN_LIST:
+        whole = _cut(title, places, (0, len(title)), title_lengths.IN_LIST)
     return _without_marks(whole, entry.unmarked)
 
 

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from msgspec import structs
 
 from monitor.digest.draft import Draft
-from monitor.digest.excerpt import LONG_TITLE, sentences, words_of_all
+from monitor.digest.excerpt import sentences, words_of_all
 from monitor.digest.lines import choose_note
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
@@ -25,7 +25,7 @@ from monitor.model import (
     SiteNote,
     WithdrawnBy,
 )
-from monitor.text import clean
+from monitor.text import clean, title_lengths
 
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
@@ -53,7 +53,7 @@ def explain_papers(
         if (by := withdrawn_by.get(listed.paper_id)) and listed.kind is ChangeKind.WITHDRAWN:
             listed = structs.replace(listed, withdrawn_by=by)
         in_full = listed.paper_id in draft.in_full
-        if not in_full and len(listed.paper.title) <= LONG_TITLE:
+        if not in_full and len(listed.paper.title) <= title_lengths.IN_LIST:
             return listed
         source = draft.latest[listed.paper_id].stored.paper
         explained = _explain(listed, source, explain, other_titles.get(listed.paper_id, ()))

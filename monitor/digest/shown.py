@@ -10,7 +10,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from monitor.model import REPORT, Formula, Paper
-from monitor.text import clean
+from monitor.text import clean, title_lengths
 from monitor.text.latex import (
     GREEK,
     LETTERS,
@@ -24,8 +24,6 @@ from monitor.text.tables import word_set
 
 # A digest shows two sentences of an abstract, and looks for them in this many characters.
 MAX_ABSTRACT_LENGTH = 20_000
-# The longest titles have some five hundred characters.
-MAX_TITLE_LENGTH = 2_000
 
 
 def shown(paper: Paper) -> Paper:
@@ -53,7 +51,7 @@ def _title_of(paper: Paper) -> str:
 
 
 def readable_title(title: str) -> str:
-    return _shown(title[:MAX_TITLE_LENGTH])
+    return _shown(title[: title_lengths.SHOWN])
 
 
 # Papers are in the digests of several subscriptions: this holds the texts of some five hundred.
@@ -66,7 +64,7 @@ def _shown(text: str) -> str:
 @lru_cache(512)
 def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
     """Return the formulas of a paper that more than one sign stands for in the text shown."""
-    text = clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}")
+    text = clean(f"{title[: title_lengths.SHOWN]} {abstract[:MAX_ABSTRACT_LENGTH]}")
     sources = dict.fromkeys(source for _, source in _split(text) if source)
     formulas = (Formula(_formula(source), source) for source in sources)
     return tuple(formula for formula in formulas if len(formula.text) > 1)

@@ -13,12 +13,21 @@ from rapidfuzz import fuzz
 
 from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import DIGRAPH
-from monitor.text import CYRILLIC, plain
+from monitor.text import (
+    CYRILLIC,
+    DEGREES,
+    GENERATIONS,
+    HONORIFICS,
+    ORDINALS,
+    given_name_first,
+    plain,
+)
+from monitor.text.tables import word_set
 
 # Marks of a cut list: et al., and others, an ellipsis.
 _CUT = re.compile(r"\bet\.? al\b\.?|\band others\b|…|\.\.\.|& ?hellip ?;|â ?\? ?¦", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
-_TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
+_BESIDE_NAMES = (GENERATIONS - ORDINALS) | DEGREES | HONORIFICS | word_set("and ed eds")
 _PARTING = re.compile(r"[;,&]| and ")
 _VOWELS = frozenset("aeiouy")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
@@ -138,17 +147,26 @@ def _split_names(text: str) -> Iterator[str]:
 
 @lru_cache(4096)
 def _name(text: str) -> Name:
-    family, comma, given = text.partition(",")
-    folded = plain(f"{given} {family}" if comma else text)
-    words = (DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(CYRILLIC)))
-    name = tuple(word for word in words if word not in _TITLES)
+    folded = plain(given_name_first(text)).translate(CYRILLIC)
+    words = [DIGRAPH.sub("", word) for word in _WORD.findall(folded)]
+    name = tuple(
+        word
+        for place, word in enumerate(words)
+        # The I.V. of I.V. Ramakrishnan are initials.
+        if word not in _BESIDE_NAMES and not (place and word in ORDINALS)
+    )
     # Scripts without spaces write each letter as a word.
     spaceless = all(len(word) == 1 and not word.isascii() for word in name)
     return ("".join(name),) if spaceless or not name[1:] else name
 
 
 def same_person(a: Name, b: Name) -> bool:
-    """Whether two names share a word and no given name differs, or nearly all letters agree."""
+    """Whether two names share a word and no given name differs, or nearly all letters agree.
+
+    Not `matches_name` of `match/meaning/names`: here other fields of both papers agree already, so
+    that letters may differ, and neither name is known to be the fuller one. With that one, labelled
+    copies would part.
+    """
     return a == b or (_similar(a, b) if a < b else _similar(b, a))
 
 

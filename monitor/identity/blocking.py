@@ -85,7 +85,10 @@ def blocks_of_authors(authors: Sequence[str]) -> tuple[int, ...]:
 
 
 def _person(name: str) -> str:
-    """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
+    """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada.
+
+    Blocks are stored: `given_name_first`, which knows suffixes, would change those of each Jr.
+    """
     family, comma, given = name.partition(",")
     words = plain(f"{given} {family}" if comma else name).split()
     return f"{words[-1]} {words[0][0]}" if words else ""

@@ -17,7 +17,7 @@ from monitor.identity.title_likeness import Likeness, near
 from monitor.identity.titles import Title, find_counts, numbers
 from monitor.identity.word_rarity import rarity
 from monitor.model import Claim, Paper
-from monitor.text import plain
+from monitor.text import plain, title_lengths
 from monitor.text.registrants import may_be_draft
 from monitor.text.spelling import american
 
@@ -27,9 +27,8 @@ TELLING_WORDS = 20
 PASSAGE = 12
 # How many words a title has before names that were run into it.
 MIN_WORDS = 2
-# How many characters are compared, so that no record takes unbounded time. All authors may come as
-# one string, which is split later.
-MAX_TITLE_LENGTH = 1_000
+# How many characters are compared, beside `title_lengths.COMPARED`, so that no record takes
+# unbounded time. All authors may come as one string, which is split later.
 MAX_ABSTRACT_LENGTH = 20_000
 MAX_AUTHOR_LENGTH = 10_000
 # Less similar titles are compared no further if no author is shared.
@@ -112,9 +111,9 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
 def _shorten(paper: Paper) -> Paper:
     return structs.replace(
         paper,
-        title=paper.title[:MAX_TITLE_LENGTH],
+        title=paper.title[: title_lengths.COMPARED],
         abstract=paper.abstract[:MAX_ABSTRACT_LENGTH],
-        venue=paper.venue[:MAX_TITLE_LENGTH],
+        venue=paper.venue[: title_lengths.COMPARED],
         authors=tuple(name[:MAX_AUTHOR_LENGTH] for name in paper.authors),
     )
 

@@ -36,7 +36,7 @@ from monitor.model import (
     Sighting,
     SightingText,
 )
-from monitor.text import plain, title_key
+from monitor.text import plain, title_key, title_lengths
 
 # Titles this similar under one guid or link are the same title, corrected.
 CORRECTED_TITLE = 0.75
@@ -47,8 +47,6 @@ MIN_TITLE = 0.75
 MATCHED_BY = ("key", "raw_id", "mention", "title", "former name", "block")
 # Further titles are not shown.
 MAX_OTHER_TITLES = 3
-# Titles are compared up to this length; the longest have some five hundred characters.
-MAX_TITLE_LENGTH = 2_000
 
 # Reasons that begin so are by identifier, entry or person; all others are by likeness.
 _BY_NAME = frozenset(
@@ -351,4 +349,4 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
 
 
 def _shown_key(title: str) -> str:
-    return title_key(title[:MAX_TITLE_LENGTH])
+    return title_key(title[: title_lengths.SHOWN])

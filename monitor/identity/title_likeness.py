@@ -25,13 +25,13 @@ from monitor.identity.titles import (
 )
 from monitor.identity.word_rarity import rarity
 from monitor.text import plain
+from monitor.text.function_words import LEADING_WORDS
 
 _SIGN = re.compile(r"[.:;,)\]?!]")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 MISTYPED = 0.85  # "Book Rewiev" is a column as well
 NEARLY = 0.97  # more similar titles are compared no further
 _LEADING = frozenset(("for", "of", "on", "to"))
-_ARTICLES = frozenset(("a", "an", "the", "on"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
     for count in range(1, min(5, len(longer.words))):
         if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
             # Words that come later in the other title are not added: it is reordered.
-            ignored = _ARTICLES | shorter.distinct
+            ignored = LEADING_WORDS | shorter.distinct
             added = [word for word in longer.words[:count] if word not in ignored]
             named = longer.words[count - 1] not in _LEADING and _set_off(longer.text, count)
             return _weight_of(added, explained) > 0 and not named

@@ -87,7 +87,8 @@ _SERIES = {
 _LETTERS = re.compile(rf"\b(?:{_CONFERENCES}|tods|tkde|tois|tpami|jmlr|tmlr)\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CUT = re.compile(r",\s*$|& ?hellip ?;|…|\.\.\.")
-# Words of too many venues to distinguish them.
+# Words of too many venues to distinguish them. Not `FUNCTION_WORDS`: IT is a subject of some, and
+# names of venues have hardly any of the others.
 _GENERIC = """
 acm ieee the of on in and for a an to j hellip international intl int national conference conf
 proceedings proc journal transactions trans symposium workshop annual press society th st nd rd

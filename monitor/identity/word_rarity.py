@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
+from monitor.text.function_words import FUNCTION_WORDS
+from monitor.text.tables import word_set
+
 # Copies differ in endings (networks, networked): only this many letters count.
 STEM = 6
+# Beside `FUNCTION_WORDS`.
 _STOP_WORDS = """
-a an the of for and in on with to by from via as at is are be its it or into toward towards their
-how what can do we you your not but than that this when where which who why vs using based use
-through between under over about against during after before without within among across et al de
-la le les des du un une el los und der die das zur von ii iii iv new study analysis approach
-approaches method methods
+via toward towards how what do you your when where who why vs using based use through between under
+over about against during after before without within among across et al de la le les des du un une
+el los und der die das zur von ii iii iv new study analysis approach approaches method methods
 """
 # Words that many titles have, in all their endings.
 _COMMON_WORDS = """
@@ -56,7 +58,7 @@ three time tool tracking training transfer transition treatment tree trees two t
 understanding unified unsupervised user vector video view vision visual water wave weakly web wide
 wireless word work world zero
 """
-_STOP = frozenset(_STOP_WORDS.split())
+_STOP = FUNCTION_WORDS | word_set(_STOP_WORDS)
 _COMMON = frozenset(word[:STEM] for word in _COMMON_WORDS.split())
 
 # A word's rank is its list and a hash of 60 bits: sorting puts the rarest first.

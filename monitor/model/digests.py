@@ -328,7 +328,8 @@ class Digest:
 
     @property
     def has_news(self) -> bool:
-        return bool(self.groups or self.references)
+        """Whether it has papers, or changes of references: `deliveries.has_news` in SQL."""
+        return bool(self.papers or self.changes)
 
     @property
     def papers(self) -> int:
@@ -376,6 +377,11 @@ class ListedDigest(msgspec.Struct, frozen=True):
     papers: int
     changes: int  # of references
     superseded: bool
+
+    @property
+    def has_news(self) -> bool:
+        """Whether it has what `Digest.has_news` asks for."""
+        return bool(self.papers or self.changes)
 
 
 @dataclass(frozen=True, slots=True)

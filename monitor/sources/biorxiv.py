@@ -24,7 +24,6 @@ from monitor.sources.api.values import (
     NoPaperError,
     Record,
     get_text,
-    given_name_first,
     plain_text,
     terms,
 )
@@ -32,6 +31,7 @@ from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
+from monitor.text import given_name_first
 
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 # Remains of the mark-up that the servers remove from abstracts.

@@ -16,11 +16,12 @@ from monitor.sources.api.values import Record, doi_page, names_of, plain_text, t
 from monitor.sources.api.windows import PageRequest, QueryOptions
 from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
+from monitor.text import A_GENERATION
 
 PAGE = 200
 
 _LAST_NAME_FIRST = re.compile(
-    r"^(?P<last>\S.*?) (?P<initials>[^\W\d_a-z]{1,4})(?P<suffix> (?:[JS]r|I{2,3}|IV|2nd|3rd))?$"
+    rf"^(?P<last>\S.*?) (?P<initials>[^\W\d_a-z]{{1,4}})(?P<suffix> {A_GENERATION})?$"
 )
 _VENUES = ("journalInfo.journal.title", "journalTitle", "bookOrReportDetails.publisher")
 _COMMENTS = "commentCorrectionList.commentCorrection"

@@ -31,7 +31,7 @@ from monitor.model import (
     Reading,
     Rejected,
 )
-from monitor.sources.api.values import doi_link, given_name_first, names_of, terms
+from monitor.sources.api.values import doi_link, names_of, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import parse_date, partial_date, within_reason
@@ -45,6 +45,7 @@ from monitor.sources.fields.identifiers import (
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
+from monitor.text import given_name_first
 
 MAX_REFERENCES = 80_000
 
@@ -80,7 +81,6 @@ _NOTICES = {
     "CON": COMMENT,
 }
 _BEFORE_PMID = re.compile(r"\s(?=PMID:)")
-_SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
 
 Fields = Mapping[str, Sequence[str]]
 
@@ -223,7 +223,7 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     return Paper(
         title=title,
         abstract=text(_first(fields, "AB", "OAB")),
-        authors=tuple(map(_nbib_name, names_of(people))) or names_of(fields.get("CN", ())),
+        authors=tuple(map(given_name_first, names_of(people))) or names_of(fields.get("CN", ())),
         venue=text(_first(fields, "JT", "TA")),
         year=year,
         published=within_reason(parse_date(_first(fields, "DEP")) or issued, now),
@@ -236,11 +236,6 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         type=type_,
         about=about,
     )
-
-
-def _nbib_name(name: str) -> str:
-    suffixed = _SUFFIXED.match(name)
-    return "{1} {0} {2}".format(*suffixed.groups()) if suffixed else given_name_first(name)
 
 
 def _nbib_keys(fields: Fields) -> Iterator[tuple[str, str]]:

@@ -18,10 +18,17 @@ from monitor.text.lattice import words as words
 from monitor.text.lattice import words_of_piece as words_of_piece
 from monitor.text.lattice import words_to_find as words_to_find
 from monitor.text.lattice import written_between as written_between
+from monitor.text.person_names import A_GENERATION as A_GENERATION
+from monitor.text.person_names import A_SUFFIX as A_SUFFIX
 from monitor.text.person_names import CYRILLIC as CYRILLIC
+from monitor.text.person_names import DEGREES as DEGREES
+from monitor.text.person_names import GENERATIONS as GENERATIONS
+from monitor.text.person_names import HONORIFICS as HONORIFICS
+from monitor.text.person_names import ORDINALS as ORDINALS
 from monitor.text.person_names import PARTICLES as PARTICLES
 from monitor.text.person_names import SUFFIX as SUFFIX
 from monitor.text.person_names import family_name as family_name
+from monitor.text.person_names import given_name_first as given_name_first
 from monitor.text.person_names import is_group as is_group
 from monitor.text.person_names import split_person as split_person
 from monitor.text.plurals import form_of as form_of

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from monitor.model import Paper
 from monitor.text.folding import MAX_TEXT_LENGTH
-from monitor.text.registrants import RegistrantKind, kind_of
+from monitor.text.registrants import RegistrantKind, hosts_of, kind_of
 
 
 class Address(NamedTuple):
@@ -72,10 +72,11 @@ _FORGES = (
 # Anybody may name a server of their own so.
 _CODE = re.compile(rf"{_FORGES}|gitlab\..*|git\..*")
 _KNOWN_FORGE = re.compile(rf"(?:www\.)?(?:{_FORGES}|huggingface\.co|hf\.co|modelscope\.cn)")
+# Repositories have DOIs of their own.
+_DATA_KINDS = (RegistrantKind.REPOSITORY, RegistrantKind.DATA)
 _DATA = re.compile(
-    r"zenodo\.org|(?:.*\.)?kaggle\.com|(?:.*\.)?figshare\.com|osf\.io|(?:.*\.)?datadryad\.org|"
-    r"dataverse\..*|data\..*|datasets\..*|physionet\.org|(?:.*\.)?ieee-dataport\.org|"
-    r"openneuro\.org|(?:.*\.)?pangaea\.de|.*\.data\.gouv\.fr"
+    rf"{hosts_of(*_DATA_KINDS)}|(?:.*\.)?kaggle\.com|dataverse\..*|data\..*|datasets\..*|"
+    r".*\.data\.gouv\.fr"
 )
 _PROJECT = re.compile(
     r".*\.(?:github|gitlab|webflow|readthedocs|sourceforge)\.io|.*\.(?:netlify|vercel|streamlit)\.app|"
@@ -85,14 +86,16 @@ _PROJECT = re.compile(
 _VIDEO = re.compile(
     r"(?:m\.)?youtube\.com|youtu\.be|(?:player\.)?vimeo\.com|(?:.*\.)?bilibili\.com"
 )
+_PREPRINTS = hosts_of(RegistrantKind.PREPRINTS)
 # Preprint servers, services that list papers of all, and sites where anybody writes. A part of a
 # host (`ada.github.io`, `ada.substack.com`) may be of one person.
 _SERVICES = re.compile(
-    r"(?:.*\.)?(?:arxiv|biorxiv|medrxiv|chemrxiv|techrxiv|psyarxiv|preprints|openreview|europepmc|dblp|"
-    r"semanticscholar|repec|philpapers|doi|crossref|openalex|wikipedia|archive)\.(?:org|com|net)|"
-    r"(?:.*\.)?(?:ssrn|researchsquare|authorea|pubpeer|twitter|facebook|linkedin|reddit|scribd|"
+    rf"{_PREPRINTS}|"
+    r"(?:.*\.)?(?:openreview|europepmc|dblp|semanticscholar|repec|philpapers|doi|crossref|openalex|"
+    r"wikipedia|archive)\.(?:org|com|net)|"
+    r"(?:.*\.)?(?:pubpeer|twitter|facebook|linkedin|reddit|scribd|"
     r"slideshare|dropbox|paperswithcode)\.com|"
-    r"(?:.*\.)?(?:ncbi\.nlm\.nih\.gov|hal\.science|researchgate\.net|academia\.edu|google\.com|"
+    r"(?:.*\.)?(?:ncbi\.nlm\.nih\.gov|hal\.science|academia\.edu|google\.com|"
     r"handle\.net|ycombinator\.com|huggingface\.co|modelscope\.cn)|"
     r"x\.com|t\.co|bit\.ly|tinyurl\.com|goo\.gl|hf\.co|lobste\.rs|dev\.to|bsky\.app|mastodon\..*|"
     r"medium\.com|substack\.com|wordpress\.com|blogspot\.com|blogger\.com|tumblr\.com|"
@@ -102,14 +105,13 @@ _SERVICES = re.compile(
 _HUBS = {"datasets": "data", "spaces": "project", "studios": "project", "": ""}
 # Other papers, identifiers, licences, shops: never a paper's own.
 _NEVER = re.compile(
-    r"(?:.*\.)?(?:arxiv|doi|openreview|aclanthology|aclweb|wikipedia|wikidata|orcid|semanticscholar|"
-    r"creativecommons|w3|biorxiv|medrxiv|crossref|isbn|opensource|jstor)\.(?:org|net)|"
+    rf"{_PREPRINTS}|"
+    r"(?:.*\.)?(?:doi|openreview|aclanthology|aclweb|wikipedia|wikidata|orcid|semanticscholar|"
+    r"creativecommons|w3|crossref|isbn|opensource|jstor)\.(?:org|net)|"
     r"(?:www\.)?(?:amazon|ebay|google|facebook|twitter|x|reddit|sciencedirect|example|overleaf)\.com|"
     r"(?:.*\.)?(?:springer|wiley|elsevier|tandfonline|nature|crossmark)\.com|"
     r"(?:pubmed\.)?(?:www\.)?ncbi\.nlm\.nih\.gov|(?:www\.)?clinicaltrials\.gov"
 )
-# Repositories have DOIs of their own.
-_DATA_KINDS = (RegistrantKind.REPOSITORY, RegistrantKind.DATA)
 
 _OWN = _words(
     r"avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|provid\w*|found|seen?|visit|"

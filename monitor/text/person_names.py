@@ -1,4 +1,4 @@
-"""The parts of a person's name: given names, family name, suffix."""
+"""The parts of a person's name: given names, family name, suffix; and their order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import re
 
 from monitor.text.tables import word_set
 
-SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
+# Behind the names of a person, folded. Not V: it is nearly always an initial, as in "Petrov, V.".
+ORDINALS = word_set("ii iii iv 2nd 3rd 4th")
+GENERATIONS = ORDINALS | word_set("jr sr")
+# Of these, Md is also a given name: Md. Rahman.
+DEGREES = word_set("phd md")
+HONORIFICS = word_set("dr mr mrs ms prof")
+A_GENERATION = rf"(?i:{'|'.join(sorted(GENERATIONS))})\.?"
+A_SUFFIX = rf"(?i:{'|'.join(sorted(GENERATIONS | DEGREES))})\.?"
+SUFFIX = re.compile(rf"{A_SUFFIX}$")
+# "Jane R Jr", as PubMed has the given names of Jane R. Doe, Jr.
+_GIVEN_AND_GENERATION = re.compile(rf"(\S.*) ({A_GENERATION})$")
 
 # Words that begin a family name of several: Ludwig van Beethoven.
 PARTICLES = word_set(
@@ -18,7 +28,7 @@ _ORGANISATION = word_set(
     "AI Association Center Centre Collaboration Committee Consortium Foundation GmbH Group Inc "
     "Inc. Institute Lab Laboratory Labs Ltd Network Project Research Society Team University"
 )
-# Words between the parts of a group's name.
+# Words between the parts of a group's name. Not `FUNCTION_WORDS`: AT or FOR in capitals are names.
 _LINKING = word_set("The the of for and on behalf at in")
 MAX_GROUP_WORDS = 3
 
@@ -58,6 +68,22 @@ def split_person(name: str) -> tuple[str, str, str] | None:
     inner = range(1, len(words) - 1)
     begin = next((n for n in inner if words[n] in PARTICLES), len(words) - 1)
     return " ".join(words[begin:]), " ".join(words[:begin]), suffix
+
+
+def given_name_first(name: str) -> str:
+    """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are.
+
+    A suffix goes behind the family name: "Doe, Jane, Jr." becomes "Jane Doe, Jr.".
+    """
+    parts = [part for part in map(str.strip, name.split(",")) if part]
+    if len(parts) == 3 and SUFFIX.match(parts[2]):
+        return f"{parts[1]} {parts[0]}, {parts[2]}"
+    if len(parts) != 2 or SUFFIX.match(parts[1]):
+        return name.strip(" ,")  # bioRxiv has a group as "Group, "
+    family, given = parts
+    if suffixed := _GIVEN_AND_GENERATION.match(given):
+        return f"{suffixed[1]} {family} {suffixed[2]}"
+    return f"{given} {family}"
 
 
 def family_name(name: str) -> str:

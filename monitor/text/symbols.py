@@ -114,6 +114,7 @@ _CHARGED = re.compile(
     r"(?:\((?P<charge>[1-7]?[+\-\u2212\u2013])\)|[ \u00a0\u2009](?P<apart>[2-7]\+)(?![\w+]))"
 )
 _WORDS = word_set("As Be In Re")  # "In 3+ years"
+# Not `FUNCTION_WORDS`: a, be or can may be letters of the name whose beginning the formula is.
 _LINKING = word_set("and are as at by for from has in is it of on or the to we where with")
 _AFTER_MATHS = re.compile(rf"\$(?=(?:{'|'.join(sorted(_LINKING))})\b)")
 _KAPPA_B = re.compile(r"(?<=NF.kappa) B\b")

@@ -272,6 +272,7 @@ def same_secret(first: str, other: str) -> bool:
 
 
 def _is_loopback(peer: str) -> bool:
+    """Whether a visitor is on this machine. Of hosts in settings, `setting_types` says it."""
     address = _address(peer)
     return address is not None and address.is_loopback
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -15,7 +16,7 @@ from monitor.commands.heartbeat import RecentSigns
 from monitor.errors import QueryError, UsageError
 from monitor.web import pages
 from monitor.web.guard import Guard
-from monitor.web.routes import PageRoute
+from monitor.web.routes import PageRoute, navigation
 from monitor.web.shared_pages import SharedPages
 from monitor.web.site import Site, Visit
 
@@ -40,6 +41,7 @@ def make_application(site: Site) -> Starlette:
         exception_handlers=dict.fromkeys(EXPECTED_ERRORS, show_error),
     )
     application.state.site = site
+    application.state.navigation = partial(navigation, ROUTES)
     application.state.shared = SharedPages(site.runtime.database, site.runtime.clock)
     application.state.vital_signs = RecentSigns(site.runtime.database, site.runtime.clock)
     return application

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from starlette.concurrency import run_in_threadpool
@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
 from monitor.errors import UsageError
-from monitor.web.access import Role
+from monitor.web.access import Role, Viewer
 from monitor.web.shared_pages import SharedPages
 from monitor.web.site import Visit
 
@@ -101,6 +101,31 @@ class Routes(list[PageRoute]):
             return handler
 
         return add
+
+
+# The pages to which each page leads, in order.
+_NAVIGATION = {
+    "/me": "My digests",
+    "/digests": "Digests",
+    "/papers": "Papers",
+    "/topics": "Topics",
+    "/try": "Try",
+    "/subscriptions": "Subscriptions",
+    "/sources": "Sources",
+    "/deliveries": "Deliveries",
+    "/status": "Status",
+}
+
+
+def navigation(routes: Iterable[PageRoute], viewer: Viewer) -> dict[str, str]:
+    """Return the paths and titles of the navigation: of pages that the viewer may open."""
+    roles = {route.path: route.role for route in routes if "GET" in (route.methods or ())}
+    return {
+        path: title
+        for path, title in _NAVIGATION.items()
+        # An operator who has logged in with the token has no address, and so no digests.
+        if viewer.role >= roles[path] and (path != "/me" or viewer.address)
+    }
 
 
 async def handle_form(handler: FormHandler, request: Request) -> Response:

@@ -252,6 +252,7 @@ class Visit(Request):
             f"pages/{template}.html.j2",
             viewer=self.viewer,
             path=self.path,
+            navigation=self.app.state.navigation(self.viewer),
             address=self.address,
             asset=asset_address,
             zone=self.zone,

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from monitor.digest.excerpt import (
     EXCERPT_LIMIT,
-    LONG_TITLE,
     Passage,
     excerpt,
     headline,
     sentence_value,
 )
 from monitor.model import ChangeKind, DigestPaper, MatchReason, Paper, TopicWhy
+from monitor.text import title_lengths
 from tests.digest import samples
 from tests.digest.samples import NOW, PAPER
 
@@ -112,7 +112,7 @@ def test_a_long_sentence_is_cut_around_its_match() -> None:
 
 def test_M14_a_title_of_2000_characters_is_cut() -> None:
     passage = headline(entry_of("x", ("policy",), title="policy " * 300))
-    assert len(passage.text) <= LONG_TITLE + 2
+    assert len(passage.text) <= title_lengths.IN_LIST + 2
     assert set(marked(passage)) == {"policy"}
 
 

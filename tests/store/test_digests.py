@@ -17,6 +17,8 @@ from monitor.model import (
     DeliveryState,
     MatchReason,
     Paper,
+    ReferenceChange,
+    ReferenceEvent,
     Rendered,
     SourceReport,
     TopicWhy,
@@ -26,6 +28,7 @@ from monitor.store.digests.freeze_digest import Planned
 from monitor.store.digests.packed import pack, zstd
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
+from monitor.store.sources import reference_events
 from monitor.store.topics import matches, subscriptions
 from tests.patience import PATIENCE, at_once
 from tests.store.scenes import (
@@ -40,6 +43,7 @@ from tests.store.scenes import (
     freeze,
     has_fresh,
     ingest,
+    ingesting,
     match,
     new,
     reading,
@@ -175,6 +179,31 @@ def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
         sent = deliveries.of_digests(tx, [digest_id])[digest_id]
     assert [(one.part, one.state) for one in sent] == [(n, DeliveryState.PLANNED) for n in (0, 1)]
     assert {(one.subscription, one.period) for one in sent} == {("ada", "2026-03-02")}
+
+
+@pytest.mark.parametrize(
+    ("papers", "changes", "is_sent"),
+    [(1, 0, True), (0, 1, True), (0, 0, True), (0, 0, False)],
+    ids=["papers", "changes of references", "a quiet day that is sent", "a quiet day"],
+)
+def test_papers_and_changes_are_news_wherever_it_is_asked(
+    store: Database, papers: int, changes: int, is_sent: bool
+) -> None:
+    matched(store, *map(str, range(papers)))
+    event = ReferenceEvent(
+        ReferenceChange.CORRECTED, Paper("Sand"), ("doi:10.5555/1",), NOW, "news", id=1
+    )
+    events = (event,) * changes
+    ingesting(store, reference_events.save, events)
+    made = replace(digest(unsent(store)), references=events)
+    id = freeze(store, made, recipients=("ada@example.org",) if is_sent else ())
+    listed = reading(store, digests.headings, [id])[id]
+    newest = reading(store, digests.latest, ["ada"])
+    has_news = bool(papers or changes)
+    assert (made.has_news, listed.has_news, "ada" in newest) == (has_news,) * 3
+    freeze(store, digest([], "2026-03-03", due=TOMORROW), recipients=())
+    superseded = reading(store, digests.headings, [id])[id].superseded
+    assert superseded == (has_news or is_sent)
 
 
 def periods_of(store: Database, paper_id: int) -> list[str]:

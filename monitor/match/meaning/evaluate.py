@@ -21,7 +21,7 @@ from monitor.match.language.tree import (
     Query,
     holds,
 )
-from monitor.match.meaning.names import PersonName, same_person, spellings
+from monitor.match.meaning.names import PersonName, matches_name, spellings
 from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
 from monitor.model import Paper
 from monitor.text.addresses import paper_links
@@ -86,7 +86,7 @@ def matches_author(leaf: Author, names: Iterable[PersonName]) -> bool:
     if leaf.prefix:
         beginning = leaf.names[0].family
         return any(word.startswith(beginning) for name in names for word in name.words)
-    return any(same_person(asked, name) for asked in leaf.names for name in names)
+    return any(matches_name(asked, name) for asked in leaf.names for name in names)
 
 
 def matches_number(leaf: Number, value: int | None) -> bool:

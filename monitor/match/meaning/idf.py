@@ -7,13 +7,12 @@ that the score of a paper never depends on other papers or on when it is compute
 from __future__ import annotations
 
 from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Number, Words
+from monitor.text.function_words import FUNCTION_WORDS
+from monitor.text.tables import word_set
 
-_STOP_WORDS = (
-    "a an and are as at be but by can for from had has have in into is it its not of on or our "
-    "s such than that the their then there these they this those to was we were which while "
-    "will with"
+STOP_WORDS = FUNCTION_WORDS | word_set(
+    "had has have our s such then there these they those was were while will"
 )
-STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _COMMON = """
     ability able account achieve across addition address advance algorithm allow also analysis
@@ -39,7 +38,7 @@ _COMMON = """
     understand understanding up use used user using value various version via way well when
     where while wide within without work world year
 """
-COMMON = frozenset(_COMMON.split())
+COMMON = word_set(_COMMON)
 
 # A label is less informative than a word: many papers share it.
 _LABEL = 0.5

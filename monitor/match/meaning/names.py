@@ -9,9 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
-from monitor.text import plain
+from monitor.text import GENERATIONS, given_name_first, plain
 
-_SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010\u2011'’](?=\w)")
 # Folding turns Müller into muller; without umlauts it is spelled Mueller.
 _WRITTEN_OUT = str.maketrans(
@@ -50,13 +49,10 @@ def folded_spellings(word: str) -> tuple[str, ...]:
 
 
 def _parse(written: str) -> PersonName | None:
-    before, comma, after = written.partition(",")
-    first, last = (_words(after), _words(before)) if comma else ([], _words(written))
-    if not comma and len(last) > 1 and len(last[-1]) == 1:
-        first, last = _initials_last(last)
-    if not last:
-        first, last = [], first
-    return PersonName((*first, *last[:-1]), last[-1]) if last else None
+    words = _words(given_name_first(written))
+    if "," not in written and len(words) > 1 and len(words[-1]) == 1:
+        words = _initials_first(words)
+    return PersonName(tuple(words[:-1]), words[-1]) if words else None
 
 
 def _words(written: str) -> list[str]:
@@ -68,17 +64,20 @@ def _words(written: str) -> list[str]:
         initials = not shouting and word.isalpha() and word.isupper() and 1 < len(word) < 4
         parts += list(word) if initials else [word]
     words = plain(" ".join(parts)).split()
-    return [word for word in words if word not in _SUFFIXES] or words
+    return [word for word in words if word not in GENERATIONS] or words
 
 
-def _initials_last(words: list[str]) -> tuple[list[str], list[str]]:
+def _initials_first(words: list[str]) -> list[str]:
     """Turn `Bengio Y` and `Hinton G E` round."""
     count = next((i for i, word in enumerate(words) if len(word) == 1), len(words))
-    return (words[count:], words[:count]) if count else ([], words)
+    return [*words[count:], *words[:count]]
 
 
-def same_person(asked: PersonName, author: PersonName) -> bool:
-    """Whether `author` may be the person that is wanted.
+def matches_name(asked: PersonName, author: PersonName) -> bool:
+    """Whether `author` may be the person whom a query names.
+
+    Not `same_person` of `identity/authors`, which compares two damaged lists of one paper: a query
+    is spelled right, and another spelling is another author.
 
     One word matches any whole word of the name. Otherwise the family name must be the same and
     each given name that is wanted must be there, in full or as an initial; a middle initial may

@@ -19,7 +19,7 @@ from monitor.sources.fields.dates import long_over, parse_date, partial_date, wi
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.names import split_names
-from monitor.text import SUFFIX, clean, whole_number
+from monitor.text import clean, given_name_first, whole_number
 
 MAX_NAMES = 10_000
 NO_TITLE = "record has no title"
@@ -179,16 +179,6 @@ def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
     limited_names = [limited(name) for name in islice(marked_up, MAX_NAMES)]
     names = markup.names(limited_names)
     return tuple(name for name in names if any(map(str.isalpha, name)))
-
-
-def given_name_first(name: str) -> str:
-    """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are."""
-    parts = [part for part in map(str.strip, name.split(",")) if part]
-    if len(parts) == 3 and SUFFIX.match(parts[2]):
-        return f"{parts[1]} {parts[0]}, {parts[2]}"
-    if len(parts) != 2 or SUFFIX.match(parts[1]):
-        return name.strip(" ,")  # bioRxiv has a group as "Group, "
-    return f"{parts[1]} {parts[0]}"
 
 
 def doi_page(doi: str) -> str:

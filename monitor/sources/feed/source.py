@@ -18,14 +18,14 @@ from monitor.sources.base import Source, failure, reading
 from monitor.sources.feed.json_feed import Entry, read_json
 from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import read_xml
-from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
+from monitor.sources.fields import MAX_ENTRY, markup
 from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import identifiers_by_place
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names, without_affiliations
 from monitor.sources.fields.publication_types import says_withdrawn
-from monitor.text import clean, without_placeholder
+from monitor.text import clean, title_lengths, without_placeholder
 from monitor.text.latex import accents
 from monitor.text.tracking import without_tracking
 
@@ -77,7 +77,7 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     """Turn an entry into a paper, or return why it is none; `base` is the base of its links."""
     if entry.size() > MAX_ENTRY:
         return f"entry is larger than {MAX_ENTRY:,} characters"
-    marked = text(unescape_tags(entry.title[:MAX_TITLE]))
+    marked = text(unescape_tags(entry.title[: title_lengths.MARKED_UP]))
     title, old_id, old_category, old_announce = _split_title(marked)
     title, byline = bare_title(title, entry.names)
     card = read_card(entry.summary, entry.content, entry.names, title, entry.link)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from monitor.text import PARTICLES, SUFFIX
+from monitor.text import A_SUFFIX, PARTICLES, SUFFIX
 
 _NOT_SHOWN = re.compile(
     r",?(?<!\s)\s*+\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I
@@ -15,7 +15,7 @@ _COMMA = re.compile(r"(?:(?<!\s)\s++)?,\s*")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _CHINESE_SEPARATORS = str.maketrans("；、，", ";;,")
 # After a comma, part of the name before it: a suffix, or initials.
-_OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2}\.[ -]?)+)$")
+_OF_NAME_BEFORE = re.compile(rf"(?:{A_SUFFIX}|(?:[^\W\d_]{{1,2}}\.[ -]?)+)$")
 # One word, or particles before it.
 _FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][\w'’.-]*$")
 MAX_NESTED = 4  # parentheses

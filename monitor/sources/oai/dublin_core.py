@@ -16,7 +16,6 @@ from monitor.sources.api.values import (
     NoPaperError,
     doi_link,
     first_published,
-    given_name_first,
     names_of,
     terms,
 )
@@ -24,7 +23,7 @@ from monitor.sources.fields.dates import parse_date, partial_date
 from monitor.sources.fields.identifiers import Keys, identifiers, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
 from monitor.sources.oai.envelope import Record, deleted_paper, every, first, local
-from monitor.text import without_placeholder
+from monitor.text import given_name_first, without_placeholder
 from monitor.text.latex import accents
 
 _DATES = ("issued", "date", "created", "available")

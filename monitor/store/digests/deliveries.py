@@ -26,6 +26,7 @@ REACHED = (
 )
 _delivery = schema.delivery.c
 _digest = schema.digest.c
+_event = schema.digest_event.c
 _rendered = schema.rendered.c
 _earlier = schema.delivery.alias("earlier")
 # Those of a digest to the same recipient. By id, since the first may be of any part: where it is
@@ -66,15 +67,24 @@ def of_first_part(column: str) -> sa.ScalarSelect[Any]:
     return earlier.order_by(_earlier.c.id).limit(1).scalar_subquery()
 
 
-def has_content() -> sa.ColumnElement[bool]:
-    """Whether a digest has content. One of a quiet day records that nothing was sent."""
+def has_news() -> sa.ColumnElement[bool]:
+    """Whether a digest has news, as `Digest.has_news`."""
+    changes = sa.select(_event.event_id).where(_event.digest_id == _digest.id)
+    return sa.or_(_digest.papers > 0, changes.exists())
+
+
+def can_be_superseded() -> sa.ColumnElement[bool]:
+    """Whether a digest may be superseded: it has news, or deliveries although it has none.
+
+    One of a quiet day without deliveries records that nothing was sent.
+    """
     planned = sa.select(_delivery.id).where(_delivery.digest_id == _digest.id)
-    return sa.or_(_digest.papers > 0, planned.exists())
+    return sa.or_(has_news(), planned.exists())
 
 
 def stands() -> sa.ColumnElement[bool]:
     """Whether a digest is not superseded, and in its state never will be."""
-    kept = sa.or_(reaches_anyone(_digest.id), ~has_content())
+    kept = sa.or_(reaches_anyone(_digest.id), ~can_be_superseded())
     return sa.and_(_digest.superseded_at.is_(None), kept)
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Digest, DigestPaper, ListedDigest, Paper, SourceReport
-from monitor.store.digests.deliveries import WAITING
+from monitor.store.digests.deliveries import WAITING, has_news
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -107,8 +107,7 @@ def newest(
 def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, ListedDigest]:
     """Return the newest digest with news of each subscription that had one."""
     name = schema.subscription.c.name
-    has_news = sa.or_(_digest.papers > 0, _changes.scalar_subquery() > 0)
-    sent = sa.select(_digest.id).where(has_news, _digest.superseded_at.is_(None))
+    sent = sa.select(_digest.id).where(has_news(), _digest.superseded_at.is_(None))
     newest = sent.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
     own = newest.where(_digest.subscription == name).correlate(schema.subscription)
     ids = sa.select(own.scalar_subquery()).where(among(name, subscriptions))

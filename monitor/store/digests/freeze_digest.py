@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Delivery, DeliveryState, Digest, Json, Rendered
-from monitor.store.digests.deliveries import has_content, reaches_anyone, reaches_recipient
+from monitor.store.digests.deliveries import can_be_superseded, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -97,7 +97,7 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     its_deliveries = among(_delivery.digest_id, ids)
     states = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
     ids -= {id for id, has_reached in tx.execute(states.with_for_update()) if has_reached}
-    unread = sa.select(_digest.id).where(among(_digest.id, ids), has_content())
+    unread = sa.select(_digest.id).where(among(_digest.id, ids), can_be_superseded())
     lost = list(tx.scalars(unread))
     if not lost:
         return

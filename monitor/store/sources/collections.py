@@ -39,7 +39,7 @@ from monitor.store.engine.sql import (
     insert_or_update,
 )
 from monitor.store.papers.candidates import nearest
-from monitor.text import title_key
+from monitor.text import title_key, title_lengths
 
 _collection = schema.collection.c
 _entry = schema.collection_entry.c
@@ -56,7 +56,6 @@ SORTED_ENTRIES = 200_000
 # the shorter one goes: 30 words are enough.
 MAX_WORDS = 30
 MAX_ABSTRACT = 300
-MAX_TITLE = 500
 MAX_AUTHORS = 100
 MAX_CATEGORIES = 20
 
@@ -226,10 +225,10 @@ def sort_new_keys(tx: Transaction) -> None:
 
 def _shorten(paper: Paper) -> Paper:
     return Paper(
-        title=paper.title[:MAX_TITLE],
+        title=paper.title[: title_lengths.KEPT_OF_REFERENCE],
         abstract=" ".join(paper.abstract[:MAX_ABSTRACT].split(None, MAX_WORDS)[:MAX_WORDS]),
         authors=paper.authors[:MAX_AUTHORS],
-        venue=paper.venue[:MAX_TITLE],
+        venue=paper.venue[: title_lengths.KEPT_OF_REFERENCE],
         year=paper.year,
         published=paper.published,
         url=paper.url,

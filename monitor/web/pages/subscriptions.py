@@ -24,6 +24,7 @@ from monitor.commands.subscriptions import (
 )
 from monitor.commands.suppressions import SubscriptionChange, apply_change, lasting, reader_status
 from monitor.digest.about import describe_schedule
+from monitor.digest.delivery_words import WORDS
 from monitor.errors import UsageError
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import ALL, address_of
@@ -182,6 +183,7 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
         reports=[(known, reader_status(runtime, known.name, address)) for known in reports],
         sent=describe_schedule,
         deliveries=sent,
+        words={state: words.to_reader for state, words in WORDS.items()} if is_own else {},
         stopped_all=[row for row in stopped if row.subscription == ALL],
         stopped_others=[row for row in stopped if row.subscription not in (ALL, *named)],
         sections=runtime.sections,
