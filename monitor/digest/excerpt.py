@@ -130,7 +130,9 @@ def _whole_sentences(abstract: str, places: Sequence[Span], rule: int) -> Passag
         return Passage("")
     hits = [bool(_words_in(abstract, places, span)) for span in bounds]
     first = values.index(max(values))
-    others = [n for n in range(len(bounds)) if n != first and values[n] > 1]
+    # What comes before the first is background, unless it says what was done, too.
+    least = [_DOES] * first + [1.5] * (len(bounds) - first)
+    others = [n for n in range(len(bounds)) if n != first and values[n] >= least[n]]
     if values[first] <= 0:
         alone = [n for n, value in enumerate(values) if value > -_REFERS_BACK_LOSS] or [0]
         first = max(alone, key=lambda n: (hits[n], values[n]))
@@ -162,7 +164,7 @@ def _uncut(
     """Return a sentence without an opening that points back; one too long is cut at its end."""
     start, end = window
     if not keeps_opening:
-        start += opening_length(text[start : min(end, start + _LONGEST_READ)])
+        start += leading_length(text[start : min(end, start + _LONGEST_READ)])
     after = ""
     if end - start > EXCERPT_LIMIT:
         pauses = _PAUSE.finditer(text, start + EXCERPT_LIMIT // 2, start + EXCERPT_LIMIT)
@@ -490,30 +492,63 @@ def standalone_value(sentence: str) -> float:
 _PAUSE = re.compile(r"[,;:](?= )| (?=[(–—])")
 _LEADS_ON = _at_word(
     rf"^(?:this|these|those){_NOT_PAPER}|^we (?:\w+ ){{1,2}}(?:that )?th(?:is|ese){_NOT_PAPER}"
-    r"|^(?:and|or|but|while|whereas|because|building up?on|particularly|turning to|here,? the)\b",
+    r"|^we (?:\w+ ?)?(?:instead|indeed|then|therefore|thus|hence|next|believe|hope|further)\b"
+    r"|^(?:and|or|but|while|whereas|because|building up?on|turning to|here,? the)\b",
     r"^(?:\w+ ){0,3}(?:such|these|those|the latter|the former|the above)\b(?! as\b| that\b)",
+)
+# Somewhere in a sentence: a word for something in another one.
+_POINTS_BACK = re.compile(
+    rf"\bth(?:is|ese|ose)(?! (?:present|end|way)?\b ?{_PAPER}\b)"
+    r"(?! \w+ed\b| (?:in|of|that|who|with)\b) \w"
+    r"|\bsuch (?!as\b|that\b|an?\b)\w+|\bthe (?:above|aforementioned|latter|former|second|third)\b"
+    r"|^\w+ then\b"
+)
+_IN_THIS_PAPER = _at_word(rf"(?:in |of )?{_THIS_PAPER}\b")
+_LEADING = re.compile(
+    rf"(?:(?:first(?:ly)?|to (?:start|begin)(?: with)?|in the first place), )(?={_SUBJECT}|\w)"
+    rf"|(?:motivated|inspired|guided|driven) by [^.;:?!]{{1,120}}?, {_SUBJECT}",
+    re.IGNORECASE,
 )
 _WE_BUILD = _at_word(rf"(?:we|{_THIS_PAPER}){_ADVERBS} (?:build|built|creat|construct|train|show)")
 _I_DO = ((_at_word(rf"i{_ADVERBS} {_NEW}"), _MAKES), (_at_word(rf"i{_ADVERBS} {_DID}"), _DOES))
+_OWN_PAPER_GAIN = 1.5
+_POINTS_BACK_LOSS = 2.0
+
+
+def leading_length(sentence: str) -> int:
+    """Return the length of the opening that rule 2 leaves out."""
+    end = opening_length(sentence)
+    leading = _LEADING.match(sentence, end)
+    return leading.end() if leading else end
 
 
 def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
-    """Return `standalone_value`, less for a sentence in mid-thought and for background.
+    """Return `standalone_value`, more for the paper as a whole, less for what points back.
 
     The first sentence of an abstract names no result: what improves or outperforms there is not
     the authors' work.
     """
-    value, lower = standalone_value(sentence), sentence.lower()
-    alone = lower[opening_length(sentence) :]
+    value, lower = (
+        standalone_value(sentence.replace("This paper, ", "This paper ")),
+        sentence.lower(),
+    )
+    start = leading_length(sentence)
+    alone = lower[start:]
     if value <= _RESULTS:
         value = next((gain for pattern, gain in _I_DO if pattern.search(alone)), value)
     if is_first and 0 < value <= _RESULTS:
         return 0.0
-    if value > 0 and _LEADS_ON.search(alone):
+    if value <= 0:
+        return value
+    if _LEADS_ON.search(alone):
         return value - _REFERS_BACK_LOSS
-    if 0 < value < _MAKES and _WE_BUILD.search(alone):
+    if value < _MAKES and _WE_BUILD.search(alone):
         value += 1
-    return value
+    if _IN_THIS_PAPER.search(alone):
+        value += _OWN_PAPER_GAIN
+    if start:
+        value -= _CONTINUES_LOSS
+    return value - _POINTS_BACK_LOSS if _POINTS_BACK.search(alone) else value
 
 
 # A sentence that begins without a space after the one before it.
