@@ -509,7 +509,7 @@ _LEADING = re.compile(
     rf"|(?:motivated|inspired|guided|driven) by [^.;:?!]{{1,120}}?, {_SUBJECT}",
     re.IGNORECASE,
 )
-_WE_BUILD = _at_word(rf"(?:we|{_THIS_PAPER}){_ADVERBS} (?:build|built|creat|construct|train|show)")
+_WE_BUILD = _at_word(rf"(?:we|{_THIS_PAPER}){_ADVERBS} (?:build|built|creat|construct|train)")
 _I_DO = ((_at_word(rf"i{_ADVERBS} {_NEW}"), _MAKES), (_at_word(rf"i{_ADVERBS} {_DID}"), _DOES))
 _OWN_PAPER_GAIN = 1.5
 _POINTS_BACK_LOSS = 2.0
@@ -536,7 +536,7 @@ def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
     alone = lower[start:]
     if value <= _RESULTS:
         value = next((gain for pattern, gain in _I_DO if pattern.search(alone)), value)
-    if is_first and 0 < value <= _RESULTS:
+    if is_first and 0 < value <= _RESULTS and not _IS_DONE.search(alone):
         return 0.0
     if value <= 0:
         return value
