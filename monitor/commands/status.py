@@ -16,7 +16,7 @@ from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import join_words
 from monitor.digest.delivery_words import WORDS
 from monitor.digest.incident_words import describe as describe_incident
-from monitor.digest.incident_words import words_for
+from monitor.digest.incident_words import name_subject, words_for
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
@@ -268,7 +268,8 @@ def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
     """Return what will become of a delivery, and when it is tried again."""
     channel = view.runtime.channels.get(delivery.channel)
     group = channel.outage_group if channel else ""
-    rests = {incident.subject: incident.next_try_at for incident in view.incidents}
+    down = (incident for incident in view.incidents if incident.kind == IncidentKind.DOWN)
+    rests = {incident.name: incident.next_try_at for incident in down}
     because = f": {delivery.error}" if delivery.error else ""
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
         at = max(filter(None, (delivery.next_attempt_at, rests.get(group))), default=None)
@@ -340,7 +341,7 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
             continue  # each uncertain delivery is listed below
         at = incident.next_try_at
         retry = f"; next attempt at {view.time(at)}" if at and at > view.now else ""
-        words = words_for(incident.kind, incident.subject)
+        words = words_for(incident.kind, incident.about)
         state = words.lasting or f"has been {incident.kind}"
         since = view.time(incident.since)
         error = "; ".join(incident.error.splitlines())
@@ -349,7 +350,7 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         if incident.kind == IncidentKind.FAILING and incidents.is_folder(view.runtime, incident):
             shown = f"files of {shown}"
         yield Problem(
-            f"{incident.subject} {state} since {since}: {error}{retry}",
+            f"{name_subject(incident.subject)} {state} since {since}: {error}{retry}",
             words.began.format(shown),
             tuple(incident.error.splitlines()),
             f"Since {since}{retry}. {remedy}",
