@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 
@@ -147,6 +147,12 @@ _WORDS: Mapping[str, IncidentWords] = {
         _LATE,
     ),
 }
+# Of a folder that cannot be read, in `status` and on pages, where its files are listed.
+FAILING_FILES = replace(
+    _WORDS[IncidentKind.FAILING],
+    began="files of {} cannot be read",
+    remedy="Repair these files, or move them out of the folder. It is looked at every minute.",
+)
 # Of subjects whose incidents have words of their own.
 _OF_SUBJECTS: Mapping[str, IncidentWords] = {
     SubjectKind.SLACK_ANSWERS: IncidentWords(
@@ -157,6 +163,7 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
     ),
 }
 
+_SENDERS = {"smtp": "mail", "slack": "Slack"}
 
 # Subjects as `status` names them; of others, their kind says all.
 _SUBJECTS: Mapping[SubjectKind, str] = {
@@ -173,6 +180,13 @@ _SUBJECTS: Mapping[SubjectKind, str] = {
 def name_subject(subject: Subject) -> str:
     """Return what `status` and the log call a subject: `source hf`, `email to ada@example.org`."""
     return _SUBJECTS.get(subject.about, subject.about).format(subject.name, subject.recipient)
+
+
+def title_of_subject(subject: Subject) -> str:
+    """Return what people call a subject that has no title of its own: `mail`, `pages`."""
+    is_channel = subject.about in (SubjectKind.CHANNEL, SubjectKind.TEMPLATES)
+    shown = subject.name if is_channel else name_subject(subject)
+    return _SENDERS.get(shown, shown)
 
 
 def words_for(kind: str, about: SubjectKind | None = None) -> IncidentWords:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from urllib.parse import quote
 
 from monitor.channels.retry_policy import rest
-from monitor.digest.incident_words import name_subject, words_for
+from monitor.digest import incident_words
+from monitor.digest.page_paths import page_about
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
@@ -23,19 +23,14 @@ BRIEF = timedelta(seconds=30)
 # A clock that is set right after a start without a network is often wrong by hours.
 MOST_AHEAD = timedelta(days=1)
 
-# The incidents for which a failed delivery is to blame.
-OF_DELIVERIES = frozenset({IncidentKind.REFUSED, IncidentKind.NOT_RENDERED})
-_OF_FOLDER = "Repair these files, or move them out of the folder. It is looked at every minute."
-_SENDERS = {"smtp": "mail", "slack": "Slack"}
-
 
 def describe_to_operator(
     runtime: Runtime, incident: stored_incidents.Incident, now: datetime
 ) -> Notice:
     """Return the message about an incident that began or ended: its meaning, and a page."""
     settings, zone = runtime.settings, runtime.settings.timezone
-    shown, page = title_and_page(runtime, incident)
-    words = words_for(incident.kind, incident.about)
+    shown = title_of_subject(runtime, incident.subject)
+    words = incident_words.words_for(incident.kind, incident.about)
     since, errors = format_moment(incident.since, zone), incident.error.splitlines() or [""]
     heading = words.began
     lines = [f"Since {since} ({zone_name(zone)}): {errors[0]}", *errors[1:], words.meaning]
@@ -45,6 +40,7 @@ def describe_to_operator(
         lines += [] if words.ended else [words.meaning]
     elif words.ended:
         lines[-1] += f" You will get one more message when {words.ended.format(shown)}."
+    page = page_about(incident.kind, incident.subject)
     url = f"{settings.public_url}{page}" if settings.public_url and settings.web else ""
     heading = f"{heading[:1].upper()}{heading[1:]}".format(shown)
     return Notice(heading, tuple(filter(None, lines)), now, url, zone)
@@ -57,54 +53,14 @@ def title_of(runtime: Runtime, subscription: str) -> str:
     return title if name == subscription else f"test to {title}"
 
 
-def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tuple[str, str]:
-    """Return what people call the subject of an incident, and the path of the page about it."""
-    name = incident.name
-    if incident.about is SubjectKind.SOURCE:
-        return runtime.source_titles.get(name, name), page_of("source", name)
-    if incident.about is SubjectKind.SUBSCRIPTION:
-        return title_of(runtime, name), page_of("subscription", name)
-    queries: dict[str, str] = {
-        IncidentKind.DOWN: "state=waiting",
-        IncidentKind.REFUSED: f"person={quote(incident.recipient, safe='')}",
-        IncidentKind.NOT_RENDERED: "state=failed",
-        IncidentKind.UNCLEAR: "state=unknown",
-    }
-    query = queries.get(incident.kind)
-    is_channel = incident.about in (SubjectKind.CHANNEL, SubjectKind.TEMPLATES)
-    shown = name if is_channel else name_subject(incident.subject)
-    return _SENDERS.get(shown, shown), f"/deliveries?{query}" if query else "/"
-
-
-def is_folder(runtime: Runtime, incident: stored_incidents.Incident) -> bool:
-    configured = runtime.sources.get(incident.name)
-    return configured is not None and configured.is_folder
-
-
-def page_of(sort: str, name: str) -> str:
-    """Return the path of the page about a source, topic, subscription or channel."""
-    return f"/{sort}s/{quote(name, safe='')}"
-
-
-def remedy(
-    runtime: Runtime, incident: stored_incidents.Incident, failed: Sequence[Delivery]
-) -> tuple[str, str, str]:
-    """Return what an operator does about an incident, a button, and the path that it posts to.
-
-    `failed` are deliveries among which that of the incident is looked for.
-    """
-    text = words_for(incident.kind, incident.about).remedy
-    if incident.about is SubjectKind.SOURCE and incident.name in runtime.sources:
-        if incident.kind == IncidentKind.FAILING and is_folder(runtime, incident):
-            text = _OF_FOLDER
-        return text, "Read now", f"{page_of('source', incident.name)}/read"
-    if incident.kind == IncidentKind.DOWN:
-        return text, "Try again", f"{page_of('channel', incident.name)}/retry"
-    for delivery in failed if incident.kind in OF_DELIVERIES else ():
-        of_channel = Subject(SubjectKind.CHANNEL, delivery.channel)
-        if incident.subject in (recipient_of(delivery), of_channel):
-            return text, "Try again", f"/deliveries/{delivery.id}/retry"
-    return text, "", ""
+def title_of_subject(runtime: Runtime, subject: Subject) -> str:
+    """Return what people call the subject of an incident."""
+    name = subject.name
+    if subject.about is SubjectKind.SOURCE:
+        return runtime.source_titles.get(name, name)
+    if subject.about is SubjectKind.SUBSCRIPTION:
+        return title_of(runtime, name)
+    return incident_words.title_of_subject(subject)
 
 
 def recipient_of(delivery: Delivery) -> Subject:

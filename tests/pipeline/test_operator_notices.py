@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from monitor.app import App
+from monitor.commands.status import status
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
-from monitor.store.digests.incidents import Incident
+from monitor.store.digests.incidents import Incident, open_incident
 from tests.house import House
 
 NOW = datetime.fromisoformat("2026-11-26T07:00Z")
@@ -137,8 +138,14 @@ def test_every_kind_has_its_words(app: App) -> None:
 
 
 def test_choices_in_slack_have_a_remedy_of_their_own(app: App) -> None:
-    of_slack = incident(Subject(SubjectKind.SLACK_ANSWERS), IncidentKind.FAILING)
-    assert "tokens of Slack" in incidents.remedy(app.runtime, of_slack, [])[0]
+    subject = Subject(SubjectKind.SLACK_ANSWERS)
+    with app.runtime.database.writing() as tx:
+        open_incident(tx, subject, IncidentKind.FAILING, NOW, "Slack: invalid_auth")
+    [problem] = status(app.runtime, probe=False).problems
+    assert problem.text.startswith("answers in Slack has been failing since")
+    assert problem.heading == "choices in Slack are not received"
+    assert "tokens of Slack" in problem.remedy
+    assert (problem.page, problem.action) == ("/", None)
 
 
 def test_without_pages_there_is_no_address(house: House) -> None:

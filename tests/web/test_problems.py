@@ -79,6 +79,7 @@ def test_each_problem_leads_to_what_it_is_about_and_says_what_to_do(troubled: Ho
         assert [line.partition(":")[0] for line in re.findall("<li>(.*?)</li>", inbox)] == [
             *BAD_FILES
         ]
+        assert "Files of Inbox cannot be read" in inbox and "Repair these files" in inbox
         assert client.get("/sources/inbox").text.count("<li class=") == len(BAD_FILES)
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from monitor.commands import remedies
 from monitor.commands.status import sources_status
+from monitor.digest.page_paths import path_to
 from monitor.model import DayCount, Run
 from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline.ingest import is_asked_for
@@ -22,7 +23,7 @@ from monitor.store.sources import reading_state, runs
 from monitor.web.access import Role
 from monitor.web.plots import DAYS, plot_days
 from monitor.web.routes import Form, Routes
-from monitor.web.site import PAGES, Visit, go, path_to
+from monitor.web.site import PAGES, Visit, go
 
 # Sources on a page: each may have an error.
 PAGE = 120
