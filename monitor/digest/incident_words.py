@@ -182,7 +182,7 @@ def name_subject(subject: Subject) -> str:
     return _SUBJECTS.get(subject.about, subject.about).format(subject.name, subject.recipient)
 
 
-def title_of_subject(subject: Subject) -> str:
+def short_name(subject: Subject) -> str:
     """Return what people call a subject that has no title of its own: `mail`, `pages`."""
     is_channel = subject.about in (SubjectKind.CHANNEL, SubjectKind.TEMPLATES)
     shown = subject.name if is_channel else name_subject(subject)

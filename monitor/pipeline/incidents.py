@@ -60,7 +60,7 @@ def title_of_subject(runtime: Runtime, subject: Subject) -> str:
         return runtime.source_titles.get(name, name)
     if subject.about is SubjectKind.SUBSCRIPTION:
         return title_of(runtime, name)
-    return incident_words.title_of_subject(subject)
+    return incident_words.short_name(subject)
 
 
 def recipient_of(delivery: Delivery) -> Subject:
