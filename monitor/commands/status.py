@@ -78,7 +78,7 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
 
 
 class Action(StrEnum):
-    """What a page offers to do about a problem."""
+    """A remedy that pages offer as a button."""
 
     READ_SOURCE = "read source"
     RETRY_GROUP = "retry outage group"
@@ -401,7 +401,7 @@ def _is_folder(runtime: Runtime, subject: Subject) -> bool:
 def _action(
     view: _View, incident: stored_incidents.Incident, failed: Sequence[Delivery]
 ) -> tuple[Action | None, str]:
-    """Return what can be done about an incident, and to what.
+    """Return the action of an incident, if there is one, and its target.
 
     `failed` are deliveries among which that of the incident is looked for.
     """

@@ -47,7 +47,7 @@ class SubjectKind(StrEnum):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """What an incident is about: a source, a recipient on a channel, the clock."""
+    """The source, recipient, channel or part of the program that an incident is about."""
 
     about: SubjectKind
     name: str = ""  # of the source, subscription, channel or outage group
