@@ -11,8 +11,8 @@ from monitor.app import load_settings
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, argument, flag
 from monitor.clocks import clock_at
-from monitor.model.incidents import IncidentKind
-from monitor.store.digests import incidents, suppressions
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.store.digests import incidents
 from monitor.store.engine.database import Database
 from monitor.store.restore import restore as restore_store
 
@@ -44,6 +44,8 @@ def _show_restored(store: str, done: str, held: int) -> None:
         typer.echo(f"{what} held for you to confirm; see `paper-monitor deliveries`.")
     # The suppressions have to be confirmed if those of the replaced store could not be read.
     with closing(Database(store)) as database, database.reading() as tx:
-        doubt = incidents.open_error(tx, suppressions.LIST, IncidentKind.UNCONFIRMED)
+        doubt = incidents.open_error(
+            tx, Subject(SubjectKind.SUPPRESSIONS), IncidentKind.UNCONFIRMED
+        )
     if doubt:
         typer.echo(f"List of suppressions: {doubt}.")

@@ -12,7 +12,6 @@ from itertools import count
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Notice
-from monitor.model.incidents import IncidentKind
 from monitor.pipeline import freeze
 from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.match import sync_subscriptions
@@ -98,11 +97,8 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
         deliver_group(runtime, group, ignore_backoff=True)
     with runtime.database.reading() as tx:
         stored = deliveries.of_digests(tx, tests)
-        errors = {
-            incident.subject: incident.error
-            for incident in stored_incidents.open_incidents(tx)
-            if incident.kind == IncidentKind.DOWN
-        }
+        down = stored_incidents.down_groups(tx)
+        errors = {group: incident.error for group, incident in down.items()}
     return [
         replace(one, subscription=name, error=one.error or _outage(runtime, one, errors))
         for id, name in tests.items()

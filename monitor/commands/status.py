@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 from shutil import disk_usage
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,13 +16,14 @@ from monitor.commands.heartbeat import ALIVE, last_sign
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import join_words
 from monitor.digest.delivery_words import WORDS
+from monitor.digest.incident_words import FAILING_FILES, name_subject, words_for
 from monitor.digest.incident_words import describe as describe_incident
-from monitor.digest.incident_words import words_for
+from monitor.digest.page_paths import page_about, path_to
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceReport, SourceWarning
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
@@ -75,11 +77,20 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
     paused_until: date | None = None
 
 
+class Action(StrEnum):
+    """A remedy that pages offer as a button."""
+
+    READ_SOURCE = "read source"
+    RETRY_GROUP = "retry outage group"
+    RETRY_DELIVERY = "retry delivery"
+    SETTLE_DELIVERY = "settle delivery"
+
+
 class Problem(msgspec.Struct, frozen=True):
     """A problem: `text` is what commands print, the other fields are for pages.
 
-    A `heading` of "" is the text. Each of `details` is a line. The `button` posts to `action`.
-    `page` is the path of the page about the subject, or "".
+    A `heading` of "" is the text. Each of `details` is a line. `page` is the path of the page about
+    the subject, or "". `target` is the name or id of what the `action` is done to.
     """
 
     text: str
@@ -87,8 +98,8 @@ class Problem(msgspec.Struct, frozen=True):
     details: tuple[str, ...] = ()
     remedy: str = ""
     page: str = ""
-    button: str = ""
-    action: str = ""
+    action: Action | None = None
+    target: str = ""
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -268,7 +279,8 @@ def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
     """Return what will become of a delivery, and when it is tried again."""
     channel = view.runtime.channels.get(delivery.channel)
     group = channel.outage_group if channel else ""
-    rests = {incident.subject: incident.next_try_at for incident in view.incidents}
+    down = (incident for incident in view.incidents if incident.kind == IncidentKind.DOWN)
+    rests = {incident.name: incident.next_try_at for incident in down}
     because = f": {delivery.error}" if delivery.error else ""
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
         at = max(filter(None, (delivery.next_attempt_at, rests.get(group))), default=None)
@@ -298,6 +310,8 @@ MB = 1024 * 1024
 MIN_FREE = 200 * MB
 # Of the failed deliveries, the newest that are looked at for those that an incident is about.
 _FAILED = 500
+# The incidents for which a failed delivery is to blame.
+_OF_DELIVERIES = frozenset({IncidentKind.REFUSED, IncidentKind.NOT_RENDERED})
 
 
 def _stored_problems(view: _View) -> Iterator[Problem]:
@@ -325,7 +339,7 @@ def _stored_problems(view: _View) -> Iterator[Problem]:
                 f"source {name} {has_had} since {view.time(at)}; {listed}",
                 f"{view.runtime.source_titles[name]} {has_had}",
                 remedy=f"Since {view.time(at)}. They are tried again after an upgrade.",
-                page=incidents.page_of("source", name),
+                page=path_to("sources", name),
             )
     for subscription in view.runtime.subscriptions:
         yield from _find_overdue(view, subscription, view.now - late)
@@ -333,29 +347,29 @@ def _stored_problems(view: _View) -> Iterator[Problem]:
 
 def _list_incidents(view: _View) -> Iterator[Problem]:
     failed: list[Delivery] = []
-    if any(incident.kind in incidents.OF_DELIVERIES for incident in view.incidents):
+    if any(incident.kind in _OF_DELIVERIES for incident in view.incidents):
         failed = deliveries.listing(view.tx, [DeliveryState.FAILED], _FAILED)
     for incident in view.incidents:
         if incident.kind == IncidentKind.UNCLEAR:
             continue  # each uncertain delivery is listed below
         at = incident.next_try_at
         retry = f"; next attempt at {view.time(at)}" if at and at > view.now else ""
-        words = words_for(incident.kind, incident.subject)
+        words = words_for(incident.kind, incident.about)
+        if incident.kind == IncidentKind.FAILING and _is_folder(view.runtime, incident.subject):
+            words = FAILING_FILES
         state = words.lasting or f"has been {incident.kind}"
         since = view.time(incident.since)
         error = "; ".join(incident.error.splitlines())
-        shown, page = incidents.title_and_page(view.runtime, incident)
-        remedy, button, action = incidents.remedy(view.runtime, incident, failed)
-        if incident.kind == IncidentKind.FAILING and incidents.is_folder(view.runtime, incident):
-            shown = f"files of {shown}"
+        shown = incidents.title_of_subject(view.runtime, incident.subject)
+        action, target = _action(view, incident, failed)
         yield Problem(
-            f"{incident.subject} {state} since {since}: {error}{retry}",
+            f"{name_subject(incident.subject)} {state} since {since}: {error}{retry}",
             words.began.format(shown),
             tuple(incident.error.splitlines()),
-            f"Since {since}{retry}. {remedy}",
-            page,
-            button,
+            f"Since {since}{retry}. {words.remedy}",
+            page_about(incident.kind, incident.subject),
             action,
+            target,
         )
     for delivery in deliveries.select(view.tx, deliveries.MAY_HAVE_ARRIVED):
         recipient = f"{delivery.channel} to {delivery.recipient}"
@@ -372,9 +386,34 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
             f"{title} may or may not have arrived",
             (f"By {recipient}, {view.time(delivery.created_at)}.",),
             remedy,
-            "/deliveries",
-            action=f"/deliveries/{delivery.id}/settle",
+            path_to("deliveries"),
+            Action.SETTLE_DELIVERY,
+            str(delivery.id),
         )
+
+
+def _is_folder(runtime: Runtime, subject: Subject) -> bool:
+    configured = runtime.sources.get(subject.name)
+    is_source = subject.about is SubjectKind.SOURCE
+    return is_source and configured is not None and configured.is_folder
+
+
+def _action(
+    view: _View, incident: stored_incidents.Incident, failed: Sequence[Delivery]
+) -> tuple[Action | None, str]:
+    """Return the action of an incident, if there is one, and its target.
+
+    `failed` are deliveries among which that of the incident is looked for.
+    """
+    if incident.about is SubjectKind.SOURCE and incident.name in view.runtime.sources:
+        return Action.READ_SOURCE, incident.name
+    if incident.kind == IncidentKind.DOWN:
+        return Action.RETRY_GROUP, incident.name
+    for delivery in failed if incident.kind in _OF_DELIVERIES else ():
+        channel = Subject(SubjectKind.CHANNEL, delivery.channel)
+        if incident.subject in (incidents.recipient_of(delivery), channel):
+            return Action.RETRY_DELIVERY, str(delivery.id)
+    return None, ""
 
 
 def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[Problem]:
@@ -394,7 +433,7 @@ def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> 
             text,
             remedy="Without a service, `paper-monitor run` composes it; a service's log says why "
             "it did not.",
-            page=incidents.page_of("subscription", name),
+            page=path_to("subscriptions", name),
         )
 
 
@@ -423,7 +462,7 @@ def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
             f"Topic {name} is parked",
             (fault.message,),
             "It matches nothing until its query is corrected in the configuration.",
-            incidents.page_of("topic", name),
+            path_to("topics", name),
         )
     for text in template_faults(runtime):
         yield Problem(f"template {text}", remedy="Correct the template.")

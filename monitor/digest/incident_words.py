@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from monitor.model.incidents import IncidentKind
-
-# The subject of the incident of choices in Slack, which has words of its own.
-SLACK_ANSWERS = "answers in Slack"
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +147,15 @@ _WORDS: Mapping[str, IncidentWords] = {
         _LATE,
     ),
 }
+# Of a folder that cannot be read, in `status` and on pages, where its files are listed.
+FAILING_FILES = replace(
+    _WORDS[IncidentKind.FAILING],
+    began="files of {} cannot be read",
+    remedy="Repair these files, or move them out of the folder. It is looked at every minute.",
+)
+# Of subjects whose incidents have words of their own.
 _OF_SUBJECTS: Mapping[str, IncidentWords] = {
-    SLACK_ANSWERS: IncidentWords(
+    SubjectKind.SLACK_ANSWERS: IncidentWords(
         "choices in Slack are not received",
         "choices in Slack are received again",
         "Whoever rates a paper there sees an error.",
@@ -159,10 +163,35 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
     ),
 }
 
+_SENDERS = {"smtp": "mail", "slack": "Slack"}
 
-def words_for(kind: str, subject: str = "") -> IncidentWords:
+# Subjects as `status` names them; of others, their kind says all.
+_SUBJECTS: Mapping[SubjectKind, str] = {
+    SubjectKind.SOURCE: "source {}",
+    SubjectKind.SUBSCRIPTION: "subscription {}",
+    SubjectKind.CHANNEL: "channel {}",
+    SubjectKind.TEMPLATES: "template for {}",
+    SubjectKind.RECIPIENT: "{} to {}",
+    SubjectKind.OUTAGE_GROUP: "{}",
+    SubjectKind.SUPPRESSIONS: "list of suppressions",
+}
+
+
+def name_subject(subject: Subject) -> str:
+    """Return what `status` and the log call a subject: `source hf`, `email to ada@example.org`."""
+    return _SUBJECTS.get(subject.about, subject.about).format(subject.name, subject.recipient)
+
+
+def short_name(subject: Subject) -> str:
+    """Return what people call a subject that has no title of its own: `mail`, `pages`."""
+    is_channel = subject.about in (SubjectKind.CHANNEL, SubjectKind.TEMPLATES)
+    shown = subject.name if is_channel else name_subject(subject)
+    return _SENDERS.get(shown, shown)
+
+
+def words_for(kind: str, about: SubjectKind | None = None) -> IncidentWords:
     """Return the words about an incident; of a kind that a newer version recorded, general ones."""
-    own = _OF_SUBJECTS.get(subject) or _WORDS.get(kind)
+    own = (about and _OF_SUBJECTS.get(about)) or _WORDS.get(kind)
     return own or IncidentWords(f"{{}} is {kind}", "{} has recovered")
 
 

@@ -1,8 +1,10 @@
-"""The kinds of incidents, as the store has them."""
+"""The kinds of incidents and of their subjects, as the store has them."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+
+import msgspec
 
 
 class IncidentKind(StrEnum):
@@ -28,3 +30,25 @@ class IncidentKind(StrEnum):
     UNAVAILABLE = "unavailable"
     SHARED = "shared"
     UNCONFIRMED = "unconfirmed"
+
+
+class SubjectKind(StrEnum):
+    SOURCE = "source"
+    SUBSCRIPTION = "subscription"
+    CHANNEL = "channel"
+    TEMPLATES = "templates"  # of a channel
+    RECIPIENT = "recipient"  # on a channel
+    OUTAGE_GROUP = "outage group"
+    SLACK_ANSWERS = "answers in Slack"
+    CONFIGURATION = "configuration"
+    SUPPRESSIONS = "suppressions"
+    CLOCK = "clock"
+    STORE = "store"
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """The source, recipient, channel or part of the program that an incident is about."""
+
+    about: SubjectKind
+    name: str = ""  # of the source, subscription, channel or outage group
+    recipient: str = ""  # of RECIPIENT, on the channel `name`

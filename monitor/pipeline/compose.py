@@ -34,7 +34,7 @@ from monitor.model import (
     StoredPaper,
     WithdrawnBy,
 )
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents
 from monitor.pipeline.fill_sections import FillContext, fill_sections
@@ -130,7 +130,7 @@ def compose(
     looked_at = [
         (entry, states[entry.name])
         for entry in (selected if states else ())
-        if entry.name in states and incidents.subscription(entry.name) not in resting
+        if entry.name in states and entry.name not in resting
     ]
     try:
         done = _compose_each(runtime, looked_at, now, early, failed, on_digest)
@@ -207,7 +207,7 @@ def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> Non
 
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
-    subject, kind = incidents.subscription(name), IncidentKind.NOT_COMPOSED
+    subject, kind = Subject(SubjectKind.SUBSCRIPTION, name), IncidentKind.NOT_COMPOSED
     by_store, expected = isinstance(fault, StoreError), isinstance(fault, MonitorError)
     error = str(fault) or type(fault).__name__
     if not by_store:
@@ -230,7 +230,8 @@ def _report_clock(runtime: Runtime, now: datetime) -> None:
         "are composed until it is corrected; if it is correct now, restart the service"
     )
     with runtime.database.writing() as tx:
-        stored_incidents.open_incident(tx, incidents.CLOCK, IncidentKind.JUMPED, now, error)
+        subject = Subject(SubjectKind.CLOCK)
+        stored_incidents.open_incident(tx, subject, IncidentKind.JUMPED, now, error)
 
 
 def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int | None:

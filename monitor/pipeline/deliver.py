@@ -19,7 +19,7 @@ from monitor.channels import retry_policy
 from monitor.errors import StoreError
 from monitor.log import masked
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import freeze, incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.settle_deliveries import settle_open, time_down
@@ -148,6 +148,7 @@ class Round:
 
     def __post_init__(self) -> None:
         self._together = Together(self.runtime.database, expected=self.at_once // 2)
+        self._outage = Subject(SubjectKind.OUTAGE_GROUP, self.group)
         with self.runtime.database.reading() as tx:
             self._wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
 
@@ -317,8 +318,8 @@ class Round:
     def _judge_group(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
         """A clear answer ends an outage. Too many hand-offs without one, and the group rests."""
         unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
-        if len(unclear) < len(outcomes) and self.group in self._wrong:
-            stored_incidents.end_incident(tx, self.group, IncidentKind.DOWN, now)
+        if len(unclear) < len(outcomes) and self._outage in self._wrong:
+            stored_incidents.end_incident(tx, self._outage, IncidentKind.DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
             stored_incidents.reset_unclear(tx, self.group)
             if self.until_sent:
@@ -335,17 +336,17 @@ class Round:
         ):
             error = f"the last {count} messages handed over had no clear answer"
             self._open_outage(tx, f"{error}: {unclear[-1].error}", now)
-            self._wrong.add(self.group)
+            self._wrong.add(self._outage)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
         config_hash = self.runtime.config_hash
         incidents.add_failure(
-            tx, self.runtime, self.group, IncidentKind.DOWN, now, error, config_hash
+            tx, self.runtime, self._outage, IncidentKind.DOWN, now, error, config_hash
         )
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A permanent refusal opens an incident; the next success closes it."""
-        subject = incidents.recipient(delivery.channel, delivery.recipient)
+        subject = incidents.recipient_of(delivery)
         if outcome.state is DeliveryState.FAILED:
             stored_incidents.open_incident(tx, subject, IncidentKind.REFUSED, now, outcome.error)
             self._wrong.add(subject)

@@ -20,7 +20,6 @@ from monitor.digest.wording import format_news
 from monitor.errors import DeferredError, StoreBusyError, StoreError, refuse_unknown
 from monitor.http.host_limits import patient
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
-from monitor.model.incidents import IncidentKind
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, due_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
@@ -29,7 +28,7 @@ from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, Runtime
 from monitor.store.digests import deliveries, digests
-from monitor.store.digests.incidents import open_incidents
+from monitor.store.digests.incidents import down_groups
 
 log = structlog.get_logger()
 
@@ -227,9 +226,7 @@ class Once:
                 raise
             log.error("nothing delivered", error=str(fault))
         with runtime.database.reading() as tx:
-            down = {
-                entry.subject for entry in open_incidents(tx) if entry.kind == IncidentKind.DOWN
-            }
+            down = down_groups(tx)
             channels = runtime.channels.values()
             waiting = deliveries.open_on(tx, [c.name for c in channels if c.outage_group in down])
             ids = dict.fromkeys([*composed, *(entry.digest_id for entry in attempted), *waiting])

@@ -17,9 +17,10 @@ import structlog
 
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
+from monitor.digest.incident_words import name_subject
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
 from monitor.model import Delivery, Digest, Json, Notice, Rendered
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
 from monitor.pipeline.fill_sections import list_missed
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
@@ -173,7 +174,7 @@ def freeze(
         wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
         if frozen is not None:
             _record_rendering(tx, forms, now, wrong)
-        subject = incidents.subscription(digest.subscription)
+        subject = Subject(SubjectKind.SUBSCRIPTION, digest.subscription)
         if subject in wrong:
             stored_incidents.end_incident(tx, subject, IncidentKind.NOT_COMPOSED, now)
     if frozen is not None:
@@ -189,19 +190,21 @@ def freeze(
     return frozen
 
 
-def _record_rendering(tx: Transaction, forms: Forms, now: datetime, wrong: Collection[str]) -> None:
+def _record_rendering(
+    tx: Transaction, forms: Forms, now: datetime, wrong: Collection[Subject]
+) -> None:
     """Open and end the incidents of channels and templates; `wrong` are the open subjects."""
     for name, fault in forms.errors.items():
-        subject, error = incidents.channel(name), _error_text(fault)
+        subject, error = Subject(SubjectKind.CHANNEL, name), _error_text(fault)
         stored_incidents.open_incident(tx, subject, IncidentKind.NOT_RENDERED, now, error)
     for name, error in forms.replaced.items():
-        subject = incidents.templates(name)
+        subject = Subject(SubjectKind.TEMPLATES, name)
         if error:
             stored_incidents.open_incident(tx, subject, IncidentKind.REPLACED, now, error)
         elif subject in wrong:
             stored_incidents.end_incident(tx, subject, IncidentKind.REPLACED, now)
-        if incidents.channel(name) in wrong:
-            subject = incidents.channel(name)
+        subject = Subject(SubjectKind.CHANNEL, name)
+        if subject in wrong:
             stored_incidents.end_incident(tx, subject, IncidentKind.NOT_RENDERED, now)
 
 
@@ -230,7 +233,7 @@ def render_again(runtime: Runtime, delivery_id: int) -> bool:
             parts = forms.parts[delivery.channel]
             everyone = {to for entry in destinations for to in entry.recipients}
             waiting = freeze_digest.add_text(tx, delivery, parts, planned, everyone, now)
-            subject = incidents.channel(delivery.channel)
+            subject = Subject(SubjectKind.CHANNEL, delivery.channel)
             stored_incidents.end_incident(tx, subject, IncidentKind.NOT_RENDERED, now)
     if not waiting:
         raise UsageError(f"delivery {delivery_id} is not sent any more", "see `deliveries`")
@@ -271,7 +274,7 @@ def notify(runtime: Runtime) -> int:
         except StoreError:
             raise
         except Exception:
-            log.exception("notice not composed", subject=incident.subject)
+            log.exception("notice not composed", subject=name_subject(incident.subject))
             continue
         with runtime.database.writing() as tx:
             stored_incidents.mark_notified(tx, incident, now)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from urllib.parse import quote
 
 from monitor.channels.retry_policy import rest
-from monitor.digest.incident_words import SLACK_ANSWERS, words_for
+from monitor.digest import incident_words
+from monitor.digest.page_paths import page_about
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, OPERATOR, Runtime
-from monitor.store.digests import deliveries, outbox, suppressions
+from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 
@@ -23,23 +23,14 @@ BRIEF = timedelta(seconds=30)
 # A clock that is set right after a start without a network is often wrong by hours.
 MOST_AHEAD = timedelta(days=1)
 
-CONFIGURATION = "configuration"
-CLOCK = "clock"
-STORE = "store"
-
-# The incidents for which a failed delivery is to blame.
-OF_DELIVERIES = frozenset({IncidentKind.REFUSED, IncidentKind.NOT_RENDERED})
-_OF_FOLDER = "Repair these files, or move them out of the folder. It is looked at every minute."
-_SENDERS = {"smtp": "mail", "slack": "Slack"}
-
 
 def describe_to_operator(
     runtime: Runtime, incident: stored_incidents.Incident, now: datetime
 ) -> Notice:
     """Return the message about an incident that began or ended: its meaning, and a page."""
     settings, zone = runtime.settings, runtime.settings.timezone
-    shown, page = title_and_page(runtime, incident)
-    words = words_for(incident.kind, incident.subject)
+    shown = title_of_subject(runtime, incident.subject)
+    words = incident_words.words_for(incident.kind, incident.about)
     since, errors = format_moment(incident.since, zone), incident.error.splitlines() or [""]
     heading = words.began
     lines = [f"Since {since} ({zone_name(zone)}): {errors[0]}", *errors[1:], words.meaning]
@@ -49,6 +40,7 @@ def describe_to_operator(
         lines += [] if words.ended else [words.meaning]
     elif words.ended:
         lines[-1] += f" You will get one more message when {words.ended.format(shown)}."
+    page = page_about(incident.kind, incident.subject)
     url = f"{settings.public_url}{page}" if settings.public_url and settings.web else ""
     heading = f"{heading[:1].upper()}{heading[1:]}".format(shown)
     return Notice(heading, tuple(filter(None, lines)), now, url, zone)
@@ -61,64 +53,18 @@ def title_of(runtime: Runtime, subscription: str) -> str:
     return title if name == subscription else f"test to {title}"
 
 
-def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tuple[str, str]:
-    """Return what people call the subject of an incident, and the path of the page about it."""
-    sort, _, name = incident.subject.partition(" ")
-    if sort == "source":
-        return runtime.source_titles.get(name, name), page_of("source", name)
-    if sort == "subscription":
-        return title_of(runtime, name), page_of("subscription", name)
-    # A channel may be called "notes to ada"; an address has no space.
-    address = quote(incident.subject.rpartition(" to ")[2], safe="")
-    queries: dict[str, str] = {
-        IncidentKind.DOWN: "state=waiting",
-        IncidentKind.REFUSED: f"person={address}",
-        IncidentKind.NOT_RENDERED: "state=failed",
-        IncidentKind.UNCLEAR: "state=unknown",
-    }
-    query = queries.get(incident.kind)
-    shown = incident.subject.removeprefix("channel ").removeprefix("template for ")
-    return _SENDERS.get(shown, shown), f"/deliveries?{query}" if query else "/"
+def title_of_subject(runtime: Runtime, subject: Subject) -> str:
+    """Return what people call the subject of an incident."""
+    name = subject.name
+    if subject.about is SubjectKind.SOURCE:
+        return runtime.source_titles.get(name, name)
+    if subject.about is SubjectKind.SUBSCRIPTION:
+        return title_of(runtime, name)
+    return incident_words.short_name(subject)
 
 
-def is_folder(runtime: Runtime, incident: stored_incidents.Incident) -> bool:
-    configured = runtime.sources.get(incident.subject.removeprefix("source "))
-    return configured is not None and configured.is_folder
-
-
-def page_of(sort: str, name: str) -> str:
-    """Return the path of the page about a source, topic, subscription or channel."""
-    return f"/{sort}s/{quote(name, safe='')}"
-
-
-def remedy(
-    runtime: Runtime, incident: stored_incidents.Incident, failed: Sequence[Delivery]
-) -> tuple[str, str, str]:
-    """Return what an operator does about an incident, a button, and the path that it posts to.
-
-    `failed` are deliveries among which that of the incident is looked for.
-    """
-    sort, _, name = incident.subject.partition(" ")
-    text = words_for(incident.kind, incident.subject).remedy
-    if sort == "source" and name in runtime.sources:
-        if incident.kind == IncidentKind.FAILING and is_folder(runtime, incident):
-            text = _OF_FOLDER
-        return text, "Read now", f"{page_of('source', name)}/read"
-    if incident.kind == IncidentKind.DOWN:
-        return text, "Try again", f"{page_of('channel', incident.subject)}/retry"
-    for delivery in failed if incident.kind in OF_DELIVERIES else ():
-        to = recipient(delivery.channel, delivery.recipient)
-        if incident.subject in (to, channel(delivery.channel)):
-            return text, "Try again", f"/deliveries/{delivery.id}/retry"
-    return text, "", ""
-
-
-# The subjects of incidents, by the names of what they are about.
-source = "source {}".format
-subscription = "subscription {}".format
-channel = "channel {}".format
-templates = "template for {}".format
-recipient = "{} to {}".format
+def recipient_of(delivery: Delivery) -> Subject:
+    return Subject(SubjectKind.RECIPIENT, delivery.channel, delivery.recipient)
 
 
 def note_outage(runtime: Runtime, since: datetime, error: str) -> None:
@@ -127,7 +73,9 @@ def note_outage(runtime: Runtime, since: datetime, error: str) -> None:
     if now - since < BRIEF:
         return
     with suppress(StoreError), runtime.database.ingesting() as tx:
-        stored_incidents.add_ended(tx, STORE, IncidentKind.UNAVAILABLE, since, now, error)
+        stored_incidents.add_ended(
+            tx, Subject(SubjectKind.STORE), IncidentKind.UNAVAILABLE, since, now, error
+        )
 
 
 def clock_jumped(runtime: Runtime) -> bool:
@@ -135,26 +83,32 @@ def clock_jumped(runtime: Runtime) -> bool:
     return runtime.ahead() > MOST_AHEAD
 
 
-def subjects(runtime: Runtime) -> set[str]:
+def subjects(runtime: Runtime) -> set[Subject]:
     """Return every subject that an incident of the active configuration can have."""
+    named: dict[SubjectKind, Iterable[str]] = {
+        SubjectKind.SOURCE: runtime.sources,
+        SubjectKind.SUBSCRIPTION: (entry.name for entry in runtime.subscriptions),
+        SubjectKind.OUTAGE_GROUP: runtime.outage_groups,
+        SubjectKind.CHANNEL: runtime.channels,
+        SubjectKind.TEMPLATES: runtime.channels,
+    }
     return {
-        CONFIGURATION,
-        SLACK_ANSWERS,
-        suppressions.LIST,
-        *([CLOCK] if clock_jumped(runtime) else []),
-        *map(source, runtime.sources),
-        *(subscription(entry.name) for entry in runtime.subscriptions),
-        *runtime.outage_groups,
-        *map(channel, runtime.channels),
-        *map(templates, runtime.channels),
-        *(recipient(channel_name, address) for _, channel_name, address in runtime.recipients),
+        Subject(SubjectKind.CONFIGURATION),
+        Subject(SubjectKind.SLACK_ANSWERS),
+        Subject(SubjectKind.SUPPRESSIONS),
+        *([Subject(SubjectKind.CLOCK)] if clock_jumped(runtime) else []),
+        *(Subject(kind, name) for kind, names in named.items() for name in names),
+        *(
+            Subject(SubjectKind.RECIPIENT, channel, address)
+            for _, channel, address in runtime.recipients
+        ),
     }
 
 
 def add_failure(
     tx: Transaction,
     runtime: Runtime,
-    subject: str,
+    subject: Subject,
     kind: str,
     now: datetime,
     error: str,
@@ -174,9 +128,7 @@ def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: dat
     what = f"delivery {delivery.id}, {title_of(runtime, delivery.subscription)}, {planned},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
     error = f"{what} may or may not have arrived: {settle}"
-    stored_incidents.open_incident(
-        tx, recipient(delivery.channel, delivery.recipient), IncidentKind.UNCLEAR, now, error
-    )
+    stored_incidents.open_incident(tx, recipient_of(delivery), IncidentKind.UNCLEAR, now, error)
 
 
 def is_written_to(runtime: Runtime, delivery: Delivery) -> bool:
@@ -188,5 +140,4 @@ def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     """End the incident of an uncertain delivery, unless its recipient has another one."""
     same = deliveries.conditions_for(delivery.recipient, channel=delivery.channel)
     if not deliveries.listing(tx, [DeliveryState.UNKNOWN], 1, conditions=same):
-        subject = recipient(delivery.channel, delivery.recipient)
-        stored_incidents.end_incident(tx, subject, IncidentKind.UNCLEAR, now)
+        stored_incidents.end_incident(tx, recipient_of(delivery), IncidentKind.UNCLEAR, now)

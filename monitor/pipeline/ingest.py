@@ -38,8 +38,8 @@ from monitor.model import (
     Run,
     RunOutcome,
 )
-from monitor.model.incidents import IncidentKind
-from monitor.pipeline import guard, incidents
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.pipeline import guard
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.reference_lists import fill_stored
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
@@ -140,7 +140,9 @@ def ingest(
             first = runs.first_read(tx, name, as_news=as_news) is None
             validators = runs.validators(tx, name)
             state = reading_state.source_state(tx, name, configured.address)
-            error = stored_incidents.open_error(tx, incidents.source(name), IncidentKind.FAILING)
+            error = stored_incidents.open_error(
+                tx, Subject(SubjectKind.SOURCE, name), IncidentKind.FAILING
+            )
         # Records that another version of the program could not decide.
         retried = list(_retry(runtime, name, version("paper-monitor"), on_progress))
         if _waits(state, now):

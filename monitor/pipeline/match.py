@@ -10,6 +10,7 @@ import structlog
 
 from monitor.match import TopicIndex, asks_for_numbers, build_index
 from monitor.model import LIST_AGE, Change, MatchRow, Topic
+from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
@@ -107,7 +108,7 @@ def sync_subscriptions(runtime: Runtime) -> None:
         if stored_incidents.open_incidents(tx):
             living = incidents.subjects(runtime)
             if shared_store.find_rivals_now(tx):
-                living.add(incidents.STORE)
+                living.add(Subject(SubjectKind.STORE))
             stored_incidents.end_obsolete(tx, living, now)
     # Subscriptions that were kept are removed once the other configuration is out of use.
     runtime.active.subscriptions = ("", None) if keep else activated

@@ -14,8 +14,7 @@ from itertools import groupby, takewhile
 
 import structlog
 
-from monitor.model.incidents import IncidentKind
-from monitor.pipeline import incidents
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import processes
@@ -52,7 +51,9 @@ def take_turn(tx: Transaction, runtime: Runtime) -> None:
     if rivals is None:
         return
     now, error = runtime.clock.now(), _describe(rivals)
-    if stored_incidents.open_incident(tx, incidents.STORE, IncidentKind.SHARED, now, error):
+    if stored_incidents.open_incident(
+        tx, Subject(SubjectKind.STORE), IncidentKind.SHARED, now, error
+    ):
         log.warning("store used by two configurations", error=error)
 
 
@@ -63,7 +64,7 @@ def find_rivals_now(tx: Transaction) -> tuple[Activation, Activation] | None:
 
 def keeps_others(tx: Transaction, runtime: Runtime) -> bool:
     """Return whether what only other configurations have is kept, for they are in use as well."""
-    is_open = stored_incidents.open_error(tx, incidents.STORE, IncidentKind.SHARED)
+    is_open = stored_incidents.open_error(tx, Subject(SubjectKind.STORE), IncidentKind.SHARED)
     return bool(is_open) or _is_another_alive(tx, runtime)
 
 

@@ -11,8 +11,8 @@ import structlog
 
 from monitor.digest.wording import format_count
 from monitor.model import Role, Run, RunOutcome
-from monitor.model.incidents import IncidentKind
-from monitor.pipeline import incidents, source_silence
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.pipeline import source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY, UNKNOWN, Calendar
 from monitor.store.digests import incidents as stored_incidents
@@ -45,7 +45,7 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
     failed = [run for run in done if run.outcome in outcomes]
     held = [run.error for run in failed if run.is_held]
     errors = _describe_failures(configured, [run for run in failed if not run.is_held])
-    now, subject = runtime.clock.now(), incidents.source(configured.name)
+    now, subject = runtime.clock.now(), Subject(SubjectKind.SOURCE, configured.name)
     with runtime.database.writing() as tx:
         if whole:
             as_news = configured.role is Role.NEWS
@@ -66,7 +66,7 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
 
 def _judge_answers(tx: Transaction, configured: ConfiguredSource, now: datetime) -> None:
     """Open or end the incident of a service that does not answer about the works of libraries."""
-    subject, kind = incidents.source(configured.name), IncidentKind.UNANSWERED
+    subject, kind = Subject(SubjectKind.SOURCE, configured.name), IncidentKind.UNANSWERED
     works = asked_works.unanswered(tx, configured.name) if configured.asked_about else []
     if not works:
         stored_incidents.end_incident(tx, subject, kind, now)
@@ -98,7 +98,7 @@ def _judge_silence(
     if first is None:
         return
     history = runs.forget_days(tx, configured.name, today - source_silence.HISTORY)
-    subject = incidents.source(configured.name)
+    subject = Subject(SubjectKind.SOURCE, configured.name)
     problems = source_silence.judge(history, calendar.day(first), now, calendar)
     for kind, text in problems.items():
         if text:
@@ -126,7 +126,7 @@ def note_gap(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]
         "that it lists now was known: what it listed in between may be missing"
     )
     with runtime.database.writing() as tx:
-        subject = incidents.source(configured.name)
+        subject = Subject(SubjectKind.SOURCE, configured.name)
         stored_incidents.open_incident(tx, subject, IncidentKind.GAP, run.started, error)
 
 

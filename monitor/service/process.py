@@ -19,8 +19,8 @@ from monitor.app import App, load_settings, open_app
 from monitor.clocks import Clock
 from monitor.config import Settings
 from monitor.errors import ConfigError, MonitorError
-from monitor.model.incidents import IncidentKind
-from monitor.pipeline import incidents, shared_store
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.pipeline import shared_store
 from monitor.pipeline.ingest import TICK
 from monitor.pipeline.runtime import ActiveConfig
 from monitor.store.digests import incidents as stored_incidents
@@ -132,7 +132,7 @@ class Running(ABC):
         with runtime.database.writing() as tx:
             shared_store.begin_use(tx, runtime)
             stored_incidents.end_incident(
-                tx, incidents.CONFIGURATION, IncidentKind.FAULTY, self.clock.now()
+                tx, Subject(SubjectKind.CONFIGURATION), IncidentKind.FAULTY, self.clock.now()
             )
         log.info(
             "serving",
@@ -157,7 +157,7 @@ class Running(ABC):
             self._settings = load_settings(self.path)
         except ConfigError as fault:
             log.error("configuration not applied", faults=[f.message for f in fault.faults])
-            subject, kind = incidents.CONFIGURATION, IncidentKind.FAULTY
+            subject, kind = Subject(SubjectKind.CONFIGURATION), IncidentKind.FAULTY
             with app.runtime.database.writing() as tx:
                 stored_incidents.open_incident(tx, subject, kind, self.clock.now(), str(fault))
         else:

@@ -16,9 +16,8 @@ import structlog
 from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.socket_mode import SocketMode
 from monitor.commands.slack_answers import SlackAnswers
-from monitor.digest.incident_words import SLACK_ANSWERS
 from monitor.errors import StoreError
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 
@@ -79,7 +78,8 @@ def _listen(
 
 
 def _record(runtime: Runtime, error: str) -> None:
-    subject, kind, now = SLACK_ANSWERS, IncidentKind.FAILING, runtime.clock.now()
+    subject, kind = Subject(SubjectKind.SLACK_ANSWERS), IncidentKind.FAILING
+    now = runtime.clock.now()
     with suppress(StoreError), runtime.database.writing() as tx:
         if error:
             stored_incidents.open_incident(tx, subject, kind, now, f"Slack: {error}")

@@ -320,11 +320,6 @@ def with_query(path: str, query: Mapping[str, Any]) -> str:
     return f"{path}?{urlencode(wanted)}" if wanted else path
 
 
-def path_to(*parts: object) -> str:
-    """Return a path of names, each percent-encoded."""
-    return "/" + "/".join(quote(str(part), safe="") for part in parts)
-
-
 # The media type of each static file, and the files of templates/ that it is made of.
 ASSETS = {
     "icon.svg": ("image/svg+xml", ("pages/icon.svg",)),

@@ -11,6 +11,7 @@ import pytest
 from monitor.channels.slack.channel import Slack
 from monitor.commands.remedies import send_tests
 from monitor.model import DeliveryState
+from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline.cleanup import PAUSE
 from monitor.store.digests import deliveries, incidents
 from tests.house import House
@@ -65,7 +66,9 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
         paced = replace(app.runtime, stopping=patience)
         replace(app, runtime=paced).once.digest()
         with paced.database.writing() as tx:
-            incidents.open_incident(tx, "source page", "failing", house.clock.at, "it is gone")
+            incidents.open_incident(
+                tx, Subject(SubjectKind.SOURCE, "page"), "failing", house.clock.at, "it is gone"
+            )
         replace(app, runtime=paced).once.digest()
     assert len(smtp.received) == 4
     minutes = [math.ceil(wait / 60) for wait in sorted(patience.asked)]

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.commands.status import status
 from monitor.model import SourceWarning
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.source_health import GAP_STANDS
 from monitor.sources.calendar import UNKNOWN
 from monitor.store.digests import incidents
@@ -137,7 +137,9 @@ def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(
     arxiv.clock.move(hours=1)
     with arxiv.opened() as app, app.runtime.database.writing() as tx:
         error = "nothing from Monday to Sunday"
-        incidents.open_incident(tx, "source arxiv", IncidentKind.GAP, arxiv.clock.at, error)
+        incidents.open_incident(
+            tx, Subject(SubjectKind.SOURCE, "arxiv"), IncidentKind.GAP, arxiv.clock.at, error
+        )
     for number in range(2, 4):
         batch(web, arxiv.clock.at, number)
         arxiv.next_morning()

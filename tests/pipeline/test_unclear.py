@@ -11,7 +11,7 @@ import pytest
 
 from monitor.channels.base import Channel, ChannelOptions
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered, Templates
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver, deliver_group
 from monitor.pipeline.settle_deliveries import resolve
@@ -226,7 +226,11 @@ PEOPLE = [f"reader{number}@example.org" for number in range(12)]
 def line(house: House) -> tuple[int, list[tuple[str, str, int]]]:
     """The unclear ends in a row, and the open incidents of the mail server."""
     with house.opened() as app, app.runtime.database.reading() as tx:
-        found = [one for one in stored_incidents.open_incidents(tx) if one.subject == "smtp"]
+        found = [
+            one
+            for one in stored_incidents.open_incidents(tx)
+            if one.subject == Subject(SubjectKind.OUTAGE_GROUP, "smtp")
+        ]
         return incidents.unclear(tx, "smtp"), [(one.kind, one.error, one.tries) for one in found]
 
 

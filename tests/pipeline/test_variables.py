@@ -25,6 +25,7 @@ from monitor.app import App, load_settings
 from monitor.errors import FetchError
 from monitor.log import set_up_logging
 from monitor.model import Rejected, RunOutcome
+from monitor.model.incidents import SubjectKind
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.setting_types import Variables
@@ -313,9 +314,10 @@ def older(tmp_path: Path) -> Iterator[Database]:
             tx.execute(sa.insert(table), row_of(table, "other", "S3CRET-OF-TWO"))
         for table, column in ((schema.dump, "name"), (schema.collection, "document")):
             tx.execute(sa.insert(table), row_of(table, "two", TWO) | {column: "two of ${KEY_TWO}"})
-        for subject, error in INCIDENTS.items():
-            row = {"subject": subject, "kind": "failing", "since": Clock().at, "tries": 0}
-            tx.execute(sa.insert(schema.incident), row | {"error": error})
+        for (about, name), error in INCIDENTS.items():
+            row = {"about": about, "name": name, "recipient": "", "kind": "failing"}
+            row |= {"since": Clock().at, "tries": 0, "error": error}
+            tx.execute(sa.insert(schema.incident), row)
         for address, target in (("a", TWO), (TWO, "b"), ("${KEY_TWO}", "b")):
             move = {"address": address, "place": target, "seen": 1}
             tx.execute(sa.insert(schema.moved_address), move)
@@ -325,9 +327,10 @@ def older(tmp_path: Path) -> Iterator[Database]:
 
 # The first line quotes an address as a page has it.
 ERROR = f"no <{TWO}>\nthe same as before"
+OF_TWO = (SubjectKind.SOURCE, "two"), (SubjectKind.SOURCE, "gone")
 INCIDENTS = {
-    **dict.fromkeys(("source two", "source gone"), ERROR),
-    **dict.fromkeys(("source other", "channel two"), ERROR.upper()),
+    **dict.fromkeys(OF_TWO, ERROR),
+    **dict.fromkeys([(SubjectKind.SOURCE, "other"), (SubjectKind.CHANNEL, "two")], ERROR.upper()),
 }
 VARIABLES = {"two": Variables({"${KEY_TWO}": TWO})}
 
@@ -377,9 +380,10 @@ def test_errors_of_a_source_are_hidden_in_its_incidents(older: Database) -> None
     hide(older)
     incident = schema.incident.c
     with older.reading() as tx:
-        errors = dict(map(tuple, tx.execute(sa.select(incident.subject, incident.error))))
+        rows = tx.execute(sa.select(incident.about, incident.name, incident.error)).all()
+        errors = {(about, name): error for about, name, error in rows}
     hidden = "no <${KEY_TWO}>\nthe same as before"
-    assert errors == INCIDENTS | dict.fromkeys(("source two", "source gone"), hidden)
+    assert errors == INCIDENTS | dict.fromkeys(OF_TWO, hidden)
 
 
 def test_a_row_with_a_hidden_name_is_another_one_unless_its_name_is_its_key(

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 
 from monitor.app import App, load_settings
 from monitor.errors import MonitorError, StoreBusyError, StoreError
+from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.runtime import Runtime
 from monitor.service.outages import Outages
@@ -64,7 +65,7 @@ def test_a_store_that_is_down_is_one_outage_of_all_jobs(
     assert (logs[1]["failures"], logs[1]["error"]) == (151, "the server is gone")
     with runtime.database.reading() as tx:
         [told] = incidents.unnotified(tx)
-    assert (told.subject, told.since) == ("store", began)
+    assert (told.subject, told.since) == (Subject(SubjectKind.STORE), began)
 
 
 def test_a_job_that_comes_seldom_does_not_keep_an_outage_open(outages: Outages):
@@ -137,7 +138,7 @@ def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: H
         note_outage(app.runtime, house.clock.at - timedelta(minutes=5), "gone")
         note_outage(app.runtime, house.clock.at - timedelta(minutes=4), "gone")
         with app.runtime.database.reading() as tx:
-            assert [one.subject for one in incidents.unnotified(tx)] == ["store"]
+            assert [one.subject for one in incidents.unnotified(tx)] == [Subject(SubjectKind.STORE)]
 
 
 def test_a_shutdown_and_a_changed_configuration_can_be_distinguished(house: House):

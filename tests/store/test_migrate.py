@@ -25,9 +25,10 @@ from monitor.errors import StoreError
 from monitor.identity.blocking import add_head_block
 from monitor.identity.keys import with_keys
 from monitor.model import Finding, ListedDay, Paper, Reason
+from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline.store_chunk import Chunk, store_chunk
 from monitor.resources import resource
-from monitor.store.digests import deliveries
+from monitor.store.digests import deliveries, incidents
 from monitor.store.engine import database, schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.migrate import upgrade
@@ -111,10 +112,13 @@ def test_a_new_sqlite_store_is_to_the_letter_what_the_migrations_make(tmp_path: 
     made = open_store(f"sqlite:///{tmp_path / 'made.db'}")
 
     def definitions(store: Database) -> dict[str, tuple[list[str], str]]:
-        """The parts of each definition, whatever their order: a column may have come later."""
+        """The parts of each definition, whatever their order: a column may have come later.
+
+        SQLite quotes the name of a table that a migration has made anew.
+        """
         with store.reading() as tx:
             rows = tx.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-            parted = {name: sql.rpartition(")") for name, sql in rows}
+            parted = {name: sql.replace('"', "").rpartition(")") for name, sql in rows}
         return {
             name: (sorted(filter(None, map(str.strip, re.split("[,\n]", body)))), tail.strip())
             for name, (body, _, tail) in parted.items()
@@ -335,6 +339,49 @@ def test_how_sources_announced_papers_stays_in_an_upgrade(blank: str) -> None:
     store = with_rows(blank, "0038", rows)
     [seen] = reading(store, sightings.of_papers, [1])[1]
     assert (seen.announce, seen.filled) == ("replace", ())
+    store.close()
+
+
+# Incidents of 0.2.0: what they were about, as one text, and their kind.
+INCIDENTS_BEFORE_0041 = [
+    ("source a to b", "failing", Subject(SubjectKind.SOURCE, "a to b")),
+    ("answers in Slack", "failing", Subject(SubjectKind.SLACK_ANSWERS)),
+    ("subscription lab", "not composed", Subject(SubjectKind.SUBSCRIPTION, "lab")),
+    ("channel pages", "not rendered", Subject(SubjectKind.CHANNEL, "pages")),
+    ("template for pages", "replaced", Subject(SubjectKind.TEMPLATES, "pages")),
+    ("email to a@x.org", "refused", Subject(SubjectKind.RECIPIENT, "email", "a@x.org")),
+    ("source to a@x.org", "unclear", Subject(SubjectKind.RECIPIENT, "source", "a@x.org")),
+    ("notes to b to C01", "refused", Subject(SubjectKind.RECIPIENT, "notes to b", "C01")),
+    ("smtp", "down", Subject(SubjectKind.OUTAGE_GROUP, "smtp")),
+    ("channel of posts", "down", Subject(SubjectKind.OUTAGE_GROUP, "channel of posts")),
+    ("configuration", "faulty", Subject(SubjectKind.CONFIGURATION)),
+    ("clock", "jumped", Subject(SubjectKind.CLOCK)),
+    ("store", "shared", Subject(SubjectKind.STORE)),
+    ("list of suppressions", "unconfirmed", Subject(SubjectKind.SUPPRESSIONS)),
+]
+
+
+def test_incidents_are_about_the_same_after_an_upgrade_and_can_end(blank: str) -> None:
+    old = at_version(blank, "0040")
+    with old.writing() as tx:
+        row = {"since": "2026-03-01 08:00:00", "error": "it is gone", "tries": 2, "mark": ""}
+        insert = sa.text(
+            "INSERT INTO incident (subject, kind, since, error, tries, mark)"
+            " VALUES (:subject, :kind, :since, :error, :tries, :mark)"
+        )
+        for text, kind, _ in INCIDENTS_BEFORE_0041:
+            tx.execute(insert, row | {"subject": text, "kind": kind})
+    old.close()
+    store = open_store(blank)
+    found = reading(store, incidents.open_incidents)
+    assert [(one.subject, one.kind) for one in found] == [
+        (subject, kind) for _, kind, subject in INCIDENTS_BEFORE_0041
+    ]
+    assert {(one.error, one.tries) for one in found} == {("it is gone", 2)}
+    with store.writing() as tx:
+        for _, kind, subject in INCIDENTS_BEFORE_0041:
+            assert not incidents.open_incident(tx, subject, kind, NOW, "it is open already")
+            assert incidents.end_incident(tx, subject, kind, NOW)
     store.close()
 
 

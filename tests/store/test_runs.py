@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
@@ -15,6 +15,8 @@ from monitor.store.sources import runs
 from tests.patience import PATIENCE, at_once
 from tests.store.scenes import DAY, HOUR, NOW, reading, writing
 
+FEED = Subject(SubjectKind.SOURCE, "feed")
+SMTP = Subject(SubjectKind.OUTAGE_GROUP, "smtp")
 OPEN = Run("feed", None, RunOutcome.FAILED, NOW)
 
 
@@ -86,8 +88,15 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
     ran(store, at=NOW + HOUR, seen=5, new=2)
     ran(store, RunOutcome.PARTIAL, at=NOW + DAY, seen=7, new=1)
     ran(store, at=NOW + 2 * DAY, seen=100, new=100)
-    writing(store, incidents.open_incident, "source down", "failing", NOW, "no answer")
-    writing(store, incidents.open_incident, "source feed", "stale", NOW, "nothing new")
+    writing(
+        store,
+        incidents.open_incident,
+        Subject(SubjectKind.SOURCE, "down"),
+        "failing",
+        NOW,
+        "no answer",
+    )
+    writing(store, incidents.open_incident, FEED, "stale", NOW, "nothing new")
     reports = writing(store, runs.report, ["feed", "down"], NOW, NOW + DAY)
     assert reports == (
         SourceReport(
@@ -102,19 +111,19 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
 
 def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
     with store.writing() as tx:
-        assert incidents.open_incident(tx, "source feed", "failing", NOW, "first")
-        assert not incidents.open_incident(tx, "source feed", "failing", NOW + HOUR, "second")
+        assert incidents.open_incident(tx, FEED, "failing", NOW, "first")
+        assert not incidents.open_incident(tx, FEED, "failing", NOW + HOUR, "second")
         [one] = incidents.open_incidents(tx)
         assert (one.since, one.error) == (NOW, "second")
-        ended = incidents.end_incident(tx, "source feed", "failing", NOW + DAY)
+        ended = incidents.end_incident(tx, FEED, "failing", NOW + DAY)
         assert ended is not None
         assert ended.ended_at == NOW + DAY
-        assert incidents.end_incident(tx, "source feed", "failing", NOW + DAY) is None
+        assert incidents.end_incident(tx, FEED, "failing", NOW + DAY) is None
         assert incidents.open_incidents(tx) == []
         assert incidents.unnotified(tx) == [ended]  # one notice of its beginning and its end
         incidents.mark_notified(tx, ended, NOW + DAY)
         assert incidents.unnotified(tx) == []
-        assert incidents.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
+        assert incidents.open_incident(tx, FEED, "failing", NOW + DAY, "again")
 
 
 def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Database) -> None:
@@ -145,9 +154,11 @@ def test_the_time_that_an_outage_group_was_down_is_that_of_its_outages(
 ) -> None:
     """One from 1:00 to 2:00, and one that began at 22:00 and has not ended."""
     with store.writing() as tx:
-        incidents.open_incident(tx, "smtp", IncidentKind.DOWN, NOW + HOUR, "refused")
-        incidents.end_incident(tx, "smtp", IncidentKind.DOWN, NOW + 2 * HOUR)
-        incidents.open_incident(tx, "smtp", IncidentKind.DOWN, NOW + 22 * HOUR, "refused")
-        incidents.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
-        incidents.open_incident(tx, "slack", IncidentKind.DOWN, NOW, "another line")
+        incidents.open_incident(tx, SMTP, IncidentKind.DOWN, NOW + HOUR, "refused")
+        incidents.end_incident(tx, SMTP, IncidentKind.DOWN, NOW + 2 * HOUR)
+        incidents.open_incident(tx, SMTP, IncidentKind.DOWN, NOW + 22 * HOUR, "refused")
+        incidents.open_incident(tx, SMTP, "another kind", NOW, "of trouble")
+        incidents.open_incident(
+            tx, Subject(SubjectKind.OUTAGE_GROUP, "slack"), IncidentKind.DOWN, NOW, "another line"
+        )
         assert incidents.time_down(tx, "smtp", since, until) == hours * HOUR

@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.model import DeliveryState
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
 from monitor.signing import KeyRing
 from monitor.store.engine import schema
@@ -381,7 +381,14 @@ def _examples(app: App) -> dict[str, str]:
         for id_, state in zip(ids, (DeliveryState.UNKNOWN, DeliveryState.FAILED), strict=False):
             tx.execute(sa.update(schema.delivery).where(delivery.id == id_).values(state=state))
         now = app.runtime.clock.now()
-        incidents.add_failure(tx, app.runtime, "smtp", IncidentKind.DOWN, now, "421 later")
+        incidents.add_failure(
+            tx,
+            app.runtime,
+            Subject(SubjectKind.OUTAGE_GROUP, "smtp"),
+            IncidentKind.DOWN,
+            now,
+            "421 later",
+        )
         period = tx.scalars(sa.select(schema.digest.c.period)).first()
         tx.execute(sa.update(schema.paper).filter_by(id=1).values(withdrawn=True))
         sighting = schema.sighting.c

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor.app import App
 from monitor.commands.heartbeat import RECENT, SERVICE
 from monitor.model import DeliveryState
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.digests import deliveries, incidents
 from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
@@ -199,7 +199,9 @@ def test_times_are_shown_in_the_zone_that_the_viewer_chose_on_a_page(lived: Hous
     began = datetime(2026, 11, 21, 22, 30, tzinfo=UTC)
     with pages(lived) as (app, client):
         with app.runtime.database.writing() as tx:
-            incidents.open_incident(tx, "source page", IncidentKind.FAILING, began, "503")
+            incidents.open_incident(
+                tx, Subject(SubjectKind.SOURCE, "page"), IncidentKind.FAILING, began, "503"
+            )
         assert "Asia/Tokyo" not in client.get("/").text
         chosen = client.post("/zone", data={"zone": "Asia/Tokyo", "next": "/status"}, headers=OWN)
         assert chosen.headers["location"] == "/status"
@@ -256,7 +258,11 @@ def test_W08_health_is_red_when_the_scheduler_has_died(lived: House):
         beat(app, datetime.now(UTC))
         with app.runtime.database.writing() as tx:
             incidents.open_incident(
-                tx, "source page", IncidentKind.FAILING, datetime.now(UTC), "503"
+                tx,
+                Subject(SubjectKind.SOURCE, "page"),
+                IncidentKind.FAILING,
+                datetime.now(UTC),
+                "503",
             )
         lived.clock.at += RECENT
         assert client.get("/healthz").status_code == 200
@@ -342,7 +348,9 @@ def test_a_digest_has_its_title_and_date_on_every_page(house: House, smtp: Scrip
     house.run()
     with house.opened() as app:
         with app.runtime.database.writing() as tx:
-            incidents.open_incident(tx, "source page", "failing", house.clock.now(), "404")
+            incidents.open_incident(
+                tx, Subject(SubjectKind.SOURCE, "page"), "failing", house.clock.now(), "404"
+            )
         app.once.digest()
     [mail, notice] = smtp.received
     assert mail.message["Subject"].endswith(" · 21 Nov 15:00")

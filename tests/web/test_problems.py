@@ -14,7 +14,7 @@ from monitor.app import App
 from monitor.channels.email.channel import SMTP_SERVER
 from monitor.digest.wording import format_moment
 from monitor.model import Delivery, DeliveryState
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
 from monitor.pipeline.flow import Step, Task, do
 from monitor.store.digests import deliveries
@@ -79,6 +79,7 @@ def test_each_problem_leads_to_what_it_is_about_and_says_what_to_do(troubled: Ho
         assert [line.partition(":")[0] for line in re.findall("<li>(.*?)</li>", inbox)] == [
             *BAD_FILES
         ]
+        assert "Files of Inbox cannot be read" in inbox and "Repair these files" in inbox
         assert client.get("/sources/inbox").text.count("<li class=") == len(BAD_FILES)
 
 
@@ -125,7 +126,7 @@ def test_a_source_whose_server_asked_to_wait_is_left_alone(troubled: House) -> N
 
 def test_a_delivery_is_tried_again_also_while_its_server_rests(troubled: House) -> None:
     with pages(troubled) as (app, client):
-        subject = SMTP_SERVER
+        subject = Subject(SubjectKind.OUTAGE_GROUP, SMTP_SERVER)
         with app.runtime.database.writing() as tx:
             incidents.add_failure(
                 tx,
@@ -136,7 +137,7 @@ def test_a_delivery_is_tried_again_also_while_its_server_rests(troubled: House) 
                 "421",
                 app.runtime.config_hash,
             )
-        task = Task(Step.DELIVER, subject)
+        task = Task(Step.DELIVER, SMTP_SERVER)
         press(client, next(one for one in problems(client) if "is refused" in one))
         do(app.runtime, task, lambda _: None)
         assert [one.state for one in listed(app)] == [DeliveryState.SENT]
@@ -144,7 +145,7 @@ def test_a_delivery_is_tried_again_also_while_its_server_rests(troubled: House) 
 
 def test_an_outage_group_is_tried_again_at_once(troubled: House) -> None:
     with pages(troubled) as (app, client):
-        subject = SMTP_SERVER
+        subject = Subject(SubjectKind.OUTAGE_GROUP, SMTP_SERVER)
         now, config_hash = troubled.clock.now(), app.runtime.config_hash
         with app.runtime.database.writing() as tx:
             incidents.add_failure(tx, app.runtime, subject, "down", now, "421", config_hash)

@@ -1,7 +1,6 @@
 """Incidents: faults, since when, whether the operator knows, and when to try again.
 
-An outage group of channels is a subject whose hand-offs without a clear outcome are counted, for
-all threads and processes.
+The hand-offs of an outage group without a clear outcome are counted for all threads and processes.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from datetime import datetime, timedelta
 import msgspec
 import sqlalchemy as sa
 
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Instant, among, fetch, fetch_one, insert_new, insert_or_update
@@ -24,12 +23,14 @@ _group = schema.line.c
 class Incident(msgspec.Struct, frozen=True):
     """Something that went wrong. The operator is notified of its beginning and of its end.
 
-    `subject` is a source or an outage group of channels. `told_at` and `end_told_at` are None
-    until then. `tries` and `next_try_at` belong to what is tried again, such as a mail server.
+    `about`, `name` and `recipient` are its `subject`. `told_at` and `end_told_at` are None until
+    then. `tries` and `next_try_at` belong to what is tried again, such as a mail server.
     """
 
     id: int
-    subject: str
+    about: SubjectKind
+    name: str
+    recipient: str
     kind: str
     since: datetime
     error: str
@@ -39,8 +40,12 @@ class Incident(msgspec.Struct, frozen=True):
     tries: int
     next_try_at: datetime | None
 
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.about, self.name, self.recipient)
 
-def open_incident(tx: Transaction, subject: str, kind: str, now: datetime, error: str) -> bool:
+
+def open_incident(tx: Transaction, subject: Subject, kind: str, now: datetime, error: str) -> bool:
     """Open an incident and return True, or only renew the error of one that is open already."""
     if insert_new(tx, schema.incident, [_row(subject, kind, now, error)]):
         return True
@@ -48,23 +53,23 @@ def open_incident(tx: Transaction, subject: str, kind: str, now: datetime, error
     return False
 
 
-def end_incident(tx: Transaction, subject: str, kind: str, now: datetime) -> Incident | None:
+def end_incident(tx: Transaction, subject: Subject, kind: str, now: datetime) -> Incident | None:
     """End an incident and return it; None when there was none."""
     update = sa.update(schema.incident).where(*_open(subject, kind)).values(ended_at=now)
     return fetch_one(tx, update.returning(schema.incident), Incident)
 
 
 def add_ended(
-    tx: Transaction, subject: str, kind: str, since: datetime, now: datetime, error: str
+    tx: Transaction, subject: Subject, kind: str, since: datetime, now: datetime, error: str
 ) -> None:
     """Record an incident that is over, unless one that ended since then is recorded."""
-    same = sa.select(_incident.id).filter_by(subject=subject, kind=kind)
-    if tx.execute(same.where(_incident.ended_at >= since)).first() is None:
+    same = *_is_about(subject), _incident.kind == kind, _incident.ended_at >= since
+    if tx.execute(sa.select(_incident.id).where(*same)).first() is None:
         row = _row(subject, kind, since, error) | {"ended_at": now}
         tx.execute(sa.insert(schema.incident).values(row))
 
 
-def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -> None:
+def close_gaps(tx: Transaction, subject: Subject, before: datetime, now: datetime) -> None:
     """End the gaps found before a moment. The operator is not notified of their end."""
     gaps = sa.update(schema.incident).where(
         *_open(subject, IncidentKind.GAP), _incident.since < before
@@ -73,7 +78,7 @@ def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -
     tx.execute(gaps.values(ended_at=now, end_told_at=now, told_at=told_at))
 
 
-def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> None:
+def end_obsolete(tx: Transaction, living: Collection[Subject], now: datetime) -> None:
     """End the incidents of subjects that no longer exist: all but those in `living`.
 
     The operator is notified of the end only where they were notified of the beginning.
@@ -96,13 +101,13 @@ def open_incidents_and_gaps(tx: Transaction) -> list[Incident]:
     return _incidents(tx, sa.or_(_incident.ended_at.is_(None), _incident.kind == IncidentKind.GAP))
 
 
-def of_subject(tx: Transaction, subject: str, since: datetime) -> list[Incident]:
+def of_subject(tx: Transaction, subject: Subject, since: datetime) -> list[Incident]:
     """Return the incidents of a subject that were open at a time or later, the newest first."""
     lasted = sa.or_(_incident.ended_at.is_(None), _incident.ended_at >= since)
-    return _incidents(tx, sa.and_(_incident.subject == subject, lasted))[::-1]
+    return _incidents(tx, sa.and_(*_is_about(subject), lasted))[::-1]
 
 
-def open_error(tx: Transaction, subject: str, kind: str) -> str:
+def open_error(tx: Transaction, subject: Subject, kind: str) -> str:
     """Return the error of an open incident, "" if there is none."""
     return tx.scalar(sa.select(_incident.error).where(*_open(subject, kind))) or ""
 
@@ -121,7 +126,7 @@ def mark_notified(tx: Transaction, incident: Incident, now: datetime) -> None:
 
 
 def add_failure(
-    tx: Transaction, subject: str, kind: str, now: datetime, error: str, config_hash: str = ""
+    tx: Transaction, subject: Subject, kind: str, now: datetime, error: str, config_hash: str = ""
 ) -> int:
     """Count a failed attempt of a configuration; return how many the incident has had."""
     open_incident(tx, subject, kind, now, error)
@@ -130,12 +135,13 @@ def add_failure(
     return int(tx.execute(counted.returning(_incident.tries)).scalar_one())
 
 
-def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None:
+def set_next_try(tx: Transaction, subject: Subject, kind: str, at: datetime) -> None:
     tx.execute(sa.update(schema.incident).where(*_open(subject, kind)).values(next_try_at=at))
 
 
-def end_rest(tx: Transaction, subject: str, now: datetime) -> None:
+def end_rest(tx: Transaction, group: str, now: datetime) -> None:
     """Let an outage group that is down be tried now."""
+    subject = Subject(SubjectKind.OUTAGE_GROUP, group)
     rests = sa.update(schema.incident).where(
         *_open(subject, IncidentKind.DOWN), _incident.next_try_at > now
     )
@@ -143,18 +149,36 @@ def end_rest(tx: Transaction, subject: str, now: datetime) -> None:
 
 
 def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") -> set[str]:
-    """Return the subjects of a kind that rest until a time, or until another `config_hash`."""
+    """Return the names with an incident of a kind that rest until a time.
+
+    Another `config_hash` ends their rest, too.
+    """
     waiting = _incident.ended_at.is_(None), _incident.next_try_at > now
-    subjects = sa.select(_incident.subject).filter_by(kind=kind, mark=config_hash)
-    return set(tx.scalars(subjects.where(*waiting)))
+    names = sa.select(_incident.name).filter_by(kind=kind, mark=config_hash)
+    return set(tx.scalars(names.where(*waiting)))
 
 
-def _row(subject: str, kind: str, since: datetime, error: str) -> dict[str, object]:
-    return {"subject": subject, "kind": kind, "since": since, "error": error, "tries": 0}
+def down_groups(tx: Transaction) -> dict[str, Incident]:
+    """Return the incident of each outage group that is down."""
+    is_down = sa.and_(_incident.kind == IncidentKind.DOWN, _incident.ended_at.is_(None))
+    return {incident.name: incident for incident in _incidents(tx, is_down)}
 
 
-def _open(subject: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:
-    return _incident.subject == subject, _incident.kind == kind, _incident.ended_at.is_(None)
+def _row(subject: Subject, kind: str, since: datetime, error: str) -> dict[str, object]:
+    row = {"kind": kind, "since": since, "error": error, "tries": 0}
+    return row | msgspec.structs.asdict(subject)
+
+
+def _open(subject: Subject, kind: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return *_is_about(subject), _incident.kind == kind, _incident.ended_at.is_(None)
+
+
+def _is_about(subject: Subject) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        _incident.about == subject.about,
+        _incident.name == subject.name,
+        _incident.recipient == subject.recipient,
+    )
 
 
 def _incidents(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Incident]:
@@ -184,7 +208,7 @@ def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> 
     """Return how long an outage group was down between two times, from its incidents."""
     outages = [
         (min(outage.ended_at or until, until) - max(outage.since, since))
-        for outage in of_subject(tx, group, since)
+        for outage in of_subject(tx, Subject(SubjectKind.OUTAGE_GROUP, group), since)
         if outage.kind == IncidentKind.DOWN and outage.since < until
     ]
     return sum(outages, timedelta())

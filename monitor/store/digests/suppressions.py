@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState, Suppression
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.digests import incidents
 from monitor.store.digests.deliveries import WAITING, reaches_recipient
 from monitor.store.engine import schema
@@ -26,7 +26,6 @@ from monitor.store.engine.sql import among, fetch, insert_or_update
 
 ALL = ""
 # The incident of a store that was restored where the suppressions made since could not be read.
-LIST = "list of suppressions"
 
 _row = schema.suppression.c
 _delivery = schema.delivery.c
@@ -136,7 +135,7 @@ def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     forbidden = sa.select(_row.address).where(_forbids(), _in_force(now)).exists()
     incident = schema.incident.c
     is_open = (
-        incident.subject == LIST,
+        incident.about == SubjectKind.SUPPRESSIONS,
         incident.kind == IncidentKind.UNCONFIRMED,
         incident.ended_at.is_(None),
     )
@@ -174,9 +173,11 @@ def doubt(tx: Transaction, now: datetime) -> None:
         "`paper-monitor suppressions` with what you know and run `paper-monitor suppressions "
         "confirm`"
     )
-    incidents.open_incident(tx, LIST, IncidentKind.UNCONFIRMED, now, error)
+    subject = Subject(SubjectKind.SUPPRESSIONS)
+    incidents.open_incident(tx, subject, IncidentKind.UNCONFIRMED, now, error)
 
 
 def confirm(tx: Transaction, now: datetime) -> bool:
     """End the doubt; return whether there was one."""
-    return incidents.end_incident(tx, LIST, IncidentKind.UNCONFIRMED, now) is not None
+    subject = Subject(SubjectKind.SUPPRESSIONS)
+    return incidents.end_incident(tx, subject, IncidentKind.UNCONFIRMED, now) is not None

@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0040"
+VERSION = "0041"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -327,12 +327,17 @@ moved_address = _table("moved_address", *_keys("address"), *_required(place=Text
 incident = _table(
     "incident",
     Column("id", Id, primary_key=True),
-    *_required(subject=Text, kind=Text, since=Instant, error=Text),
+    *_required(about=Text, name=Text, recipient=Text, kind=Text, since=Instant, error=Text),
     *_optional(told_at=Instant, ended_at=Instant, end_told_at=Instant),
     Column("tries", Integer, nullable=False),
     Column("next_try_at", Instant),
     Column("mark", Text, nullable=False, default=""),
-    _partial("ix_incident_open", "subject", "kind", unique=True, where="ended_at IS NULL"),
+    _partial(
+        "ix_incident_open",
+        *("about", "name", "recipient", "kind"),
+        unique=True,
+        where="ended_at IS NULL",
+    ),
 )
 
 heartbeat = _table("heartbeat", *_keys("name"), *_required(at=Instant))

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 import structlog
 
 from monitor.errors import StoreError
+from monitor.model.incidents import SubjectKind
 from monitor.setting_types import Variables
 from monitor.store.digests.packed import body_of, pack, pack_body, unpack
 from monitor.store.engine import schema
@@ -92,11 +93,12 @@ def _hide_incidents(
     """Hide values in errors; return the lines that changed, which digests and notices may quote."""
     incident = schema.incident.c
     lines: dict[str, str] = {}
-    errors = sa.select(incident.id, incident.subject, incident.error)
-    for id, subject, error in tx.execute(errors).all():
-        kind, _, source = subject.partition(" ")
+    of_sources = sa.select(incident.id, incident.name, incident.error).where(
+        incident.about == SubjectKind.SOURCE
+    )
+    for id, source, error in tx.execute(of_sources).all():
         hidden = variables.hide(error)
-        if kind == "source" and is_own(source) and hidden != error:
+        if is_own(source) and hidden != error:
             tx.execute(sa.update(schema.incident).where(incident.id == id).values(error=hidden))
             lines |= zip(error.splitlines(), hidden.splitlines(), strict=True)
     return {line: hidden for line, hidden in lines.items() if line != hidden}

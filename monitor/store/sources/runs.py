@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from monitor.model import Rejected, Run, RunOutcome, SourceDay, SourceReport, SourceWarning
-from monitor.model.incidents import IncidentKind
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -155,11 +155,14 @@ def report(
         sa.func.max(_run.finished_at).filter(_run.outcome.in_(READ)).label("last_read"),
     ).where(_run.finished_at <= until)
     totals = {row.source: row for row in tx.execute(by_source.group_by(_run.source))}
-    wrong: dict[str, list[incidents.Incident]] = defaultdict(list)
+    wrong: dict[Subject, list[incidents.Incident]] = defaultdict(list)
     for incident in incidents.open_incidents_and_gaps(tx):
         if incident.kind != IncidentKind.GAP or after < incident.since <= until:
             wrong[incident.subject].append(incident)
-    return tuple(_report(name, totals.get(name), wrong[f"source {name}"]) for name in sources)
+    return tuple(
+        _report(name, totals.get(name), wrong[Subject(SubjectKind.SOURCE, name)])
+        for name in sources
+    )
 
 
 def _report(source: str, total: Any, wrong: Sequence[incidents.Incident]) -> SourceReport:

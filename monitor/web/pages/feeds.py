@@ -15,11 +15,12 @@ from starlette.staticfiles import NotModifiedResponse, StaticFiles
 
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.topic_trial import find_topic
+from monitor.digest.page_paths import path_to
 from monitor.model import StoredPaper
 from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.routes import Routes
-from monitor.web.site import PAGES, Visit, path_to, with_query
+from monitor.web.site import PAGES, Visit, with_query
 
 PURPOSE = "feed"
 SUBSCRIPTION, TOPIC, SEARCH, SAVED = "subscription", "topic", "search", "saved"

@@ -20,6 +20,7 @@ from monitor.commands.ratings import (
 )
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.commands.subscriptions import subscriptions_of
+from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
 from monitor.identity.reasons import describe
 from monitor.store.papers import withdrawals, write_papers
@@ -35,7 +36,7 @@ from monitor.web.pages.feeds import (
     signed_names,
 )
 from monitor.web.routes import Form, Routes
-from monitor.web.site import PAGES, Visit, go, path_to, with_query
+from monitor.web.site import PAGES, Visit, go, with_query
 
 # Saved papers on a page, and for each of them the last times that it was saved.
 PAGE, SHOWN_SAVES = 20, 3

@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from monitor.commands import remedies
 from monitor.commands.status import sources_status
+from monitor.digest.page_paths import path_to
 from monitor.model import DayCount, Run
-from monitor.pipeline import incidents
+from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline.ingest import is_asked_for
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.source_silence import compare_days
@@ -22,7 +23,7 @@ from monitor.store.sources import reading_state, runs
 from monitor.web.access import Role
 from monitor.web.plots import DAYS, plot_days
 from monitor.web.routes import Form, Routes
-from monitor.web.site import PAGES, Visit, go, path_to
+from monitor.web.site import PAGES, Visit, go
 
 # Sources on a page: each may have an error.
 PAGE = 120
@@ -59,7 +60,7 @@ def one_source(visit: Visit) -> Response:
     with runtime.database.reading() as tx:
         newest = runs.latest(tx, name, RUNS)
         faulty = runs.latest(tx, name, RUNS, only_faulty_since=since)
-        noted = stored_incidents.of_subject(tx, incidents.source(name), since)
+        noted = stored_incidents.of_subject(tx, Subject(SubjectKind.SOURCE, name), since)
         records = undecided.listing(tx, UNDECIDED, name)
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, source.address)

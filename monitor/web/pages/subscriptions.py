@@ -25,13 +25,14 @@ from monitor.commands.subscriptions import (
 from monitor.commands.suppressions import SubscriptionChange, apply_change, lasting, reader_status
 from monitor.digest.about import describe_schedule
 from monitor.digest.delivery_words import WORDS
+from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import ALL, address_of
 from monitor.store.topics import judgements, matches
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
-from monitor.web.site import MOST_LISTED, Visit, go, path_to, with_query
+from monitor.web.site import MOST_LISTED, Visit, go, with_query
 
 # Rows of a page: subscriptions, recipients, those of one person, and what is newest.
 LISTED, RECIPIENTS, OWN, NEWEST = 50, 100, 25, 10
