@@ -130,7 +130,7 @@ def _whole_sentences(abstract: str, places: Sequence[Span], rule: int) -> Passag
         return Passage("")
     hits = [bool(_words_in(abstract, places, span)) for span in bounds]
     first = values.index(max(values))
-    # What comes before the first is background, unless it says what was done, too.
+    # A sentence before the first is background, unless it says what was done, too.
     least = [_DOES] * first + [1.5] * (len(bounds) - first)
     others = [n for n in range(len(bounds)) if n != first and values[n] >= least[n]]
     if values[first] <= 0:
