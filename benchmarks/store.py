@@ -36,7 +36,7 @@ from msgspec.structs import replace
 from monitor.diff.decide import DecisionContext
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Decision, Paper
-from monitor.pipeline.store_chunk import Chunk, decide, store_chunk
+from monitor.pipeline.store_chunk import Chunk, decide, store_papers
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
@@ -229,7 +229,7 @@ def _take_in(store: Database, numbers: Sequence[int]) -> tuple[float, float]:
     for chunk in _chunks(numbers, paper):
         worked, began = time.process_time(), time.perf_counter()
         with store.ingesting() as tx:
-            store_chunk(tx, Chunk(SOURCE, chunk, DecisionContext(NOW), NOW))
+            store_papers(tx, Chunk(SOURCE, chunk, DecisionContext(NOW), NOW))
         spent += time.process_time() - worked
         took += time.perf_counter() - began
     return spent, took

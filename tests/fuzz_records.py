@@ -52,11 +52,10 @@ from monitor.model import (
     EarlierText,
     Month,
     Paper,
-    Role,
     StoredPaper,
     TopicWhy,
 )
-from monitor.pipeline.store_chunk import Chunk, store_chunk
+from monitor.pipeline.store_chunk import Chunk, record_reported, store_papers
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.opening import open_store
@@ -361,12 +360,12 @@ def store_all(records: Records, store: Database) -> None:
         for source, chunk in (("a", first), (dice.choice("ab"), [*then, *then[:1]])):
             assigns = dice.choice(((), (), ("arxiv",), ("doi", "pmid")))
             circumstances = DecisionContext(NOW, dated=dice.random() < 0.5, assigns=assigns)
-            stored = store_chunk(tx, Chunk(source, chunk, circumstances, NOW))
+            stored = store_papers(tx, Chunk(source, chunk, circumstances, NOW))
             assert stored.counts()["seen"] == len(chunk)
         pairs = {pair for paper in (*first, *then) for pair in identifiers(paper)}
         keys = group_by_scheme(pair for pair in pairs if pair[0] != LINK)
         stranger = structs.replace(STRANGER, keys=keys, **{dice.choice(PLACES): keys})
-        stored = store_chunk(tx, Chunk("c", [stranger], DecisionContext(NOW), NOW))
+        stored = store_papers(tx, Chunk("c", [stranger], DecisionContext(NOW), NOW))
         assert stored.counts()["known"] == 0, "a link to a paper is that paper"
         everything.rollback()
 
@@ -381,20 +380,21 @@ def keep(records: Records, store: Database) -> None:
         [*map(tidy, [*news, *notices]), *entries[:1]],
         DecisionContext(NOW),
         NOW,
-        guarded=["library"],
-        only_events=dice.random() < 0.3,
-        reference_lists=["list"],
     )
+    only_reported = dice.random() < 0.3
     with store.ingesting() as tx, tx.begin_nested() as everything:
-        for name, role in (("library", Role.LIBRARY), ("list", Role.REFERENCE)):
-            kept = replace(chunk, source=name, papers=[dated(dice, e) for e in entries], role=role)
-            read_whole(tx, kept)
+        for name, compact in (("library", False), ("list", True)):
+            kept = [dated(dice, entry) for entry in entries]
+            read_whole(tx, name, kept, compact=compact)
             once = rows_of(tx)
-            read_whole(tx, replace(kept, papers=kept.papers[::-1]))
-            read_whole(tx, kept)
+            read_whole(tx, name, kept[::-1], compact=compact)
+            read_whole(tx, name, kept, compact=compact)
             assert rows_of(tx) == once, "read again, it is not the same"
         for _ in "ab":
-            store_chunk(tx, chunk)
+            if only_reported:
+                record_reported(tx, chunk, ["library"])
+            else:
+                store_papers(tx, chunk, ["library"], ["list"])
         waiting = stored_events.unsent(tx, "lab", ["library"], [], NOW)
         told = [(event.change, event.work, event.identity) for event in waiting]
         assert len(set(map(repr, told))) == len(told), told
@@ -422,16 +422,16 @@ def about(dice: random.Random, paper: Paper, entries: Sequence[Paper]) -> Paper:
     return structs.replace(paper, type=kind, about=subject.keys, raw_id=f"notice {paper.raw_id}")
 
 
-def read_whole(tx: Transaction, chunk: Chunk) -> None:
+def read_whole(tx: Transaction, source: str, papers: Sequence[Paper], *, compact: bool) -> None:
     """Read a document of a library or list to its end."""
-    collections.begin_reading(tx, chunk.source, chunk.document)
-    store_chunk(tx, chunk)
+    collections.begin_reading(tx, source, "")
+    collections.save(tx, source, "", papers, NOW, compact=compact)
     collections.sort_new_keys(tx)
-    collections.end_reading(tx, chunk.source, chunk.document, "x", NOW, at_once=True)
-    collections.delete_missing(tx, chunk.source, NOW, 1_000)
-    entries = collections.entries(tx, [chunk.source], NOW)
+    collections.end_reading(tx, source, "", "x", NOW, at_once=True)
+    collections.delete_missing(tx, source, NOW, 1_000)
+    entries = collections.entries(tx, [source], NOW)
     stored = {entry.paper.title[: title_lengths.KEPT_OF_REFERENCE] for entry in entries}
-    whole = {paper.title[: title_lengths.KEPT_OF_REFERENCE] for paper in chunk.papers}
+    whole = {paper.title[: title_lengths.KEPT_OF_REFERENCE] for paper in papers}
     assert stored == whole, stored ^ whole
 
 

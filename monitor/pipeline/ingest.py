@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -34,14 +34,11 @@ from monitor.model import (
     DumpReading,
     FirstRun,
     Reading,
-    Role,
     Run,
     RunOutcome,
 )
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
-from monitor.pipeline import guard
-from monitor.pipeline.cleanup import repeat
-from monitor.pipeline.reference_lists import fill_stored
+from monitor.pipeline.roles import MAX_PAPERS, SourceRole, role_of
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.pipeline.store_chunk import RunRecorder
@@ -69,10 +66,8 @@ LONGEST = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
 STOPPED = "stopped; the rest is read next time"
 
-# Bounds of the papers of one transaction, and the seconds of processor that it should take. Time
-# spent waiting does not count: on a busy machine, smaller transactions would only wait more often.
-MAX_PAPERS = 1_000
-MAX_ENTRIES = 5_000
+# The fewest papers of one transaction, and the seconds of processor that it should take. Time spent
+# waiting does not count: on a busy machine, smaller transactions would only wait more often.
 MIN_PAPERS = 50
 PROCESSOR_SECONDS = 0.5
 
@@ -133,11 +128,11 @@ def ingest(
     Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
     """
     configured, now = runtime.sources[name], runtime.clock.now()
+    role = role_of(runtime, configured)
     with locks.source_lock(runtime.database, name):
         with runtime.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
-            as_news = configured.role is Role.NEWS
-            first = runs.first_read(tx, name, as_news=as_news) is None
+            first = runs.first_read(tx, name, as_news=role.as_news) is None
             validators = runs.validators(tx, name)
             state = reading_state.source_state(tx, name, configured.address)
             error = stored_incidents.open_error(
@@ -151,7 +146,8 @@ def ingest(
         reading = _Pass(
             runtime,
             configured,
-            RunRecorder(runtime, configured, first_run, error, on_progress),
+            role,
+            RunRecorder(runtime, configured, role.store, first_run, error, on_progress),
             # Read everything again if no complete reading was recorded in this time, and always if
             # the source is asked about works, as libraries change.
             reread=bool(configured.asked_about)
@@ -164,10 +160,7 @@ def ingest(
         except DeferredError:
             reading.recorder.discard()
             raise
-        if configured.role is Role.REFERENCE:
-            fill_stored(runtime, name)
-        if configured.role is Role.LIBRARY:
-            _check_new_entries(runtime, name)
+        role.end_source()
         wait = reading.wait
         reason = configured.variables.hide(str(wait or ""))
         if wait:
@@ -176,23 +169,11 @@ def ingest(
                 reading_state.must_wait(tx, name, configured.address, until, reason)
         if isinstance(wait, WaitError):
             return [*retried, *(done or [_postponed_run(name, reason, now)])]
-        judge(runtime, configured, done)
+        judge(runtime, configured, role, done)
         # A source that is read from one moment to the next fills its gaps itself.
         if not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
-
-
-def _check_new_entries(runtime: Runtime, library: str) -> None:
-    """Look up stored notices about new entries of a guarded library.
-
-    Those of any other library are marked as unchecked, for when it is guarded.
-    """
-    if library in runtime.guarded_libraries:
-        guard.look_up_stored(runtime, library)
-    else:
-        with runtime.database.writing() as tx:
-            collections.mark_all_unchecked(tx, library)
 
 
 def _postponed_run(name: str, reason: str, now: datetime) -> Run:
@@ -211,6 +192,7 @@ class _Pass:
 
     runtime: Runtime
     configured: ConfiguredSource
+    role: SourceRole
     recorder: RunRecorder
     reread: bool
     hold_replayed: bool
@@ -245,8 +227,7 @@ class _Pass:
             if not names and (about := self.configured.asked_about):
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
-            if not self._as_news:
-                self._delete_left_entries(names)
+            self.role.end_documents(names)
         except (StoreError, DeferredError):
             raise
         except WaitError as fault:
@@ -266,20 +247,6 @@ class _Pass:
             named = {name for work in works for name in source.names_of(work)}
             asked_works.retain(tx, self.configured.name, named)
         return source.find_about(works, validators)
-
-    def _delete_left_entries(self, documents: Collection[str]) -> None:
-        """Delete entries that have left their documents, and note which documents are gone.
-
-        A folder without documents may be one whose disk is not mounted: then nothing is removed at
-        once.
-        """
-        name = self.configured.name
-        at_once = self.configured.role is Role.REFERENCE and bool(documents)
-        now = self.runtime.clock.now()
-        with self.runtime.database.writing() as tx:
-            collections.sort_new_keys(tx)
-            collections.mark_documents_missing(tx, name, documents, now, at_once=at_once)
-        repeat(self.runtime, lambda tx: collections.delete_missing(tx, name, now, MAX_PAPERS))
 
     def _document(self, offered: Found) -> Run | None:
         """Read one document; None when there is nothing in it that was not read before."""
@@ -322,15 +289,9 @@ class _Pass:
 
     def _read(self, document: Document, shown_name: str) -> Run | None:
         """Read a document. Its own name may contain secrets; `shown_name` is shown and stored."""
-        name, content_hash = self.configured.name, hashlib.sha256(document.content).hexdigest()
+        content = hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
-            if self._as_news:
-                offset, finished = reading_state.of_document(tx, name, content_hash) or (0, False)
-            else:
-                # A library is compared with its last content only: a file that returns to an
-                # earlier content is read again.
-                content = self._content_mark(content_hash)
-                offset, finished = 0, collections.last_content(tx, name, shown_name) == content
+            offset, finished = self.role.read_before(tx, shown_name, content)
         if finished:
             if not (self.reread and document.url):
                 self.recorder.validators = document.validators
@@ -341,52 +302,35 @@ class _Pass:
         self.recorder.set_aside(reading.rejected)
 
         def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
-            if self._as_news:
-                end = cursor.offset
-                reading_state.set_document(tx, name, content_hash, shown_name, end, ended, now)
+            self.role.save_progress(tx, shown_name, content, cursor.offset, ended, now)
 
         is_whole = document.complete and reading.complete
         read = replace(document, name=shown_name, complete=is_whole)
-        content = self._content_mark(content_hash)
-        return self._store(read, _Papers(reading, offset), progress, content=content)
-
-    @property
-    def _as_news(self) -> bool:
-        return self.configured.role is Role.NEWS
-
-    def _content_mark(self, content: str) -> str:
-        """Return the mark that is stored for the content of a document.
-
-        It depends on the role: if that changes, the document is read again. Reference lists keep
-        the form of older versions, since they may be very long.
-        """
-        return f"library {content}" if self.configured.role is Role.LIBRARY else content
+        return self._store(read, _Papers(reading, offset), content, progress)
 
     def _read_dump(self, dump: Dump) -> Run | None:
         """Read a dump from where an earlier reading of it, or of its beginning, ended."""
-        name = self.configured.name
+        name, as_news = self.configured.name, self.role.as_news
+        content = f"{dump.size} {dump.modified}" if dump.modified else ""
         with self.runtime.database.reading() as tx:
-            states = reading_state.dump_states(tx, name, as_news=self._as_news)
-            content = self._content_mark(f"{dump.size} {dump.modified}" if dump.modified else "")
-            if not self._as_news:
-                states = [] if collections.last_content(tx, name, dump.name) != content else states
+            states = self.role.dump_states(tx, dump.name, content)
         if any(state.is_read(dump) for state in states):
             return None
 
         def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
-            reading_state.read_to(tx, name, dump, cursor, ended, now, as_news=self._as_news)
+            reading_state.read_to(tx, name, dump, cursor, ended, now, as_news=as_news)
 
         cursors = [state.cursor for state in states if state.cursor.offset]
         with closing(self.configured.source.begin(dump, cursors)) as reading:
-            return self._store(dump, reading, progress, states, content)
+            return self._store(dump, reading, content, progress, states)
 
     def _store(
         self,
         document: Document | Dump,
         reading: DumpReading | _Papers,
+        content: str,
         progress: SaveCursor,
         states: Sequence[DumpState] = (),
-        content: str = "",
     ) -> Run | None:
         """Store what is read of a document, and end its run.
 
@@ -413,12 +357,8 @@ class _Pass:
 
         def end(tx: Transaction, now: datetime) -> None:
             progress(cursor, ended, tx, now)
-            if whole and cursor.offset and not self._as_news:
-                # An empty file removes no entries: it may be in the middle of being written.
-                at_once = self.configured.role is Role.REFERENCE
-                collections.end_reading(
-                    tx, self.configured.name, document.name, content, now, at_once=at_once
-                )
+            if whole and cursor.offset:
+                self.role.end_document(tx, document.name, content, now)
             if whole:
                 address = self.configured.address
                 reading_state.read_whole(tx, self.configured.name, address, now, document.lifetime)
@@ -440,7 +380,6 @@ class _Pass:
         The cursor does not move until the first paper, so that a document without papers fails each
         time, until it is fixed.
         """
-        at_most = MAX_PAPERS if self._as_news else MAX_ENTRIES
         most, cursor = MAX_PAPERS, reading.begin
         while not self.runtime.stopping.is_set():
             started_at = time.thread_time()
@@ -453,9 +392,8 @@ class _Pass:
                 if isinstance(document, Dump):
                     papers = tuple(map(sandbox.normalise, papers))
                 cursor = chunk.cursor
-                if is_first and not self._as_news:
-                    with self.runtime.database.ingesting() as tx:
-                        collections.begin_reading(tx, self.configured.name, document.name)
+                if is_first:
+                    self.role.begin_document(document.name)
                 self.recorder.store(
                     papers,
                     document.name,
@@ -464,7 +402,8 @@ class _Pass:
                 )
             del chunk  # before the next is made
             seconds = max(time.thread_time() - started_at, 0.001)
-            most = max(MIN_PAPERS, min(at_most, int(most * PROCESSOR_SECONDS / seconds)))
+            most = min(self.role.most_records, int(most * PROCESSOR_SECONDS / seconds))
+            most = max(MIN_PAPERS, most)
         return None
 
 
@@ -517,7 +456,8 @@ def _retry(
         after = undecided.place_of(records[-1])
         for (document, first_run, at), chunk in groupby(records, key=_CIRCUMSTANCES):
             configured = runtime.sources[name]
-            recorder = RunRecorder(runtime, configured, first_run, on_progress=on_progress)
+            store = role_of(runtime, configured).store
+            recorder = RunRecorder(runtime, configured, store, first_run, on_progress=on_progress)
             recorder.start()
             papers = [undecided.paper_of(record) for record in chunk]
             recorder.store(papers, document, decided_at=at)

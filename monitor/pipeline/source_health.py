@@ -10,9 +10,10 @@ from math import ceil
 import structlog
 
 from monitor.digest.wording import format_count
-from monitor.model import Role, Run, RunOutcome
+from monitor.model import Run, RunOutcome
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import source_silence
+from monitor.pipeline.roles import SourceRole
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY, UNKNOWN, Calendar
 from monitor.store.digests import incidents as stored_incidents
@@ -31,7 +32,9 @@ USUAL = 0.9
 CUT = "it is cut off, so that no entry leaves the library"
 
 
-def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -> None:
+def judge(
+    runtime: Runtime, configured: ConfiguredSource, role: SourceRole, done: Sequence[Run]
+) -> None:
     """Open and end the incidents of a source, each announced to the operator once.
 
     A source fails while any of its documents does. Its first reading is over once a whole pass
@@ -39,17 +42,15 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
     half copied, is part of it.
     """
     whole = any(run.outcome is RunOutcome.OK for run in done) and not runtime.stopping.is_set()
-    outcomes = {RunOutcome.FAILED}
-    if configured.role is Role.LIBRARY and not runtime.stopping.is_set():
-        outcomes.add(RunOutcome.PARTIAL)
-    failed = [run for run in done if run.outcome in outcomes]
+    # A reading that was stopped is partial, and no failure.
+    failures = {RunOutcome.FAILED} if runtime.stopping.is_set() else role.failures
+    failed = [run for run in done if run.outcome in failures]
     held = [run.error for run in failed if run.is_held]
     errors = _describe_failures(configured, [run for run in failed if not run.is_held])
     now, subject = runtime.clock.now(), Subject(SubjectKind.SOURCE, configured.name)
     with runtime.database.writing() as tx:
         if whole:
-            as_news = configured.role is Role.NEWS
-            runs.finish_first_reading(tx, configured.name, now, as_news=as_news)
+            runs.finish_first_reading(tx, configured.name, now, as_news=role.as_news)
         for kind, errors_of_kind in ((IncidentKind.FAILING, errors), (IncidentKind.HELD, held)):
             if errors_of_kind:
                 text = "\n".join(errors_of_kind)

@@ -26,7 +26,6 @@ from monitor.model import (
     FirstRun,
     Paper,
     Rejected,
-    Role,
     Run,
     RunOutcome,
     UndecidedRecord,
@@ -46,7 +45,7 @@ from monitor.store.papers import (
     withdrawals,
     write_papers,
 )
-from monitor.store.sources import collections, runs
+from monitor.store.sources import runs
 
 log = structlog.get_logger()
 
@@ -154,10 +153,7 @@ def _with_effects(tx: Transaction, source: str, decisions: Sequence[Decision]) -
 class Chunk:
     """Records of one document, in order, to be stored `now`.
 
-    If `last_read` is set, the chunk is checked for replayed papers. Records of a library or a
-    reference list are stored as its entries, not as papers. For news, changes of works in the
-    `guarded` libraries are recorded; with `only_events`, nothing else is. What papers lack is
-    filled in from `reference_lists`.
+    If `last_read` is set, the chunk is checked for replayed papers.
     """
 
     source: str
@@ -166,32 +162,17 @@ class Chunk:
     now: datetime
     document: str = ""
     last_read: datetime | None = None
-    role: Role = Role.NEWS
-    guarded: Collection[str] = ()
-    only_events: bool = False
-    reference_lists: Sequence[str] = ()
 
 
-def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
-    """Decide on a chunk and store it. `tx` is one of `Database.ingesting`."""
+def store_papers(
+    tx: Transaction, chunk: Chunk, guarded: Collection[str] = (), lists: Sequence[str] = ()
+) -> StoredChunk:
+    """Decide on a chunk of news and store it. `tx` is one of `Database.ingesting`.
+
+    Changes of works in the `guarded` libraries are recorded, and what papers lack is filled in from
+    reference `lists`.
+    """
     source, papers, now = chunk.source, chunk.papers, chunk.now
-    if chunk.role is not Role.NEWS:
-        compact = chunk.role is Role.REFERENCE
-        collections.save(tx, source, chunk.document, papers, now, compact=compact)
-        return StoredChunk(unchanged=len(papers))
-    if chunk.only_events:
-        today = chunk.circumstances.now.date()
-        keyed = [with_keys(record_of(paper, source, today)) for paper in papers]
-        records = candidates.with_store_facts(tx, keyed, source)
-        apart = [Decision(record, None) for record in records]
-        not_stored = StoredDecisions(
-            apart,
-            [()] * len(records),
-            [0] * len(records),
-            standing=chunk.circumstances.standing,
-        )
-        record_changes(tx, source, chunk.guarded, not_stored, now)
-        return StoredChunk(unchanged=len(records))
     decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
@@ -200,15 +181,33 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     ids = write_papers.apply(tx, source, decisions, now, chunk.document)
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
     current = [survivors.get(id, id) for id in ids]
-    if chunk.guarded:
+    if guarded:
         merged, standing = {*survivors.values()}, chunk.circumstances.standing
         done = StoredDecisions(decisions, stored, current, merged, standing)
-        record_changes(tx, source, chunk.guarded, done, now)
-    if chunk.reference_lists:
-        reference_lists.fill(tx, chunk.reference_lists, current, now)
+        record_changes(tx, source, guarded, done, now)
+    if lists:
+        reference_lists.fill(tx, lists, current, now)
     fresh = count_fresh(decisions, stored)
     return StoredChunk(tuple(decisions), len(papers) - len(decisions), fresh, suspicion)
 
+
+def record_reported(tx: Transaction, chunk: Chunk, guarded: Collection[str]) -> StoredChunk:
+    """Record changes of works in the `guarded` libraries, and nothing else of a chunk."""
+    source, today = chunk.source, chunk.circumstances.now.date()
+    keyed = [with_keys(record_of(paper, source, today)) for paper in chunk.papers]
+    records = candidates.with_store_facts(tx, keyed, source)
+    not_stored = StoredDecisions(
+        [Decision(record, None) for record in records],
+        [()] * len(records),
+        [0] * len(records),
+        standing=chunk.circumstances.standing,
+    )
+    record_changes(tx, source, guarded, not_stored, chunk.now)
+    return StoredChunk(unchanged=len(records))
+
+
+# Stores a chunk as what its records are: see `monitor.pipeline.roles`.
+StoreChunk = Callable[[Transaction, Chunk], StoredChunk]
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run
 # fails.
@@ -219,18 +218,22 @@ class DecidingError(Exception):
     """A record of a chunk could not be decided or stored; the cause is its error."""
 
 
-def store_together(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
+def store_together(
+    database: Database, tx: Transaction, chunk: Chunk, store: StoreChunk
+) -> StoredChunk:
     """Store a chunk. Raises DecidingError if a record raises: `tx` must be rolled back then."""
     try:
         with database.explaining():
-            return store_chunk(tx, chunk)
+            return store(tx, chunk)
     except Exception as fault:
         if isinstance(fault, _NO_RECORD_AT_FAULT) and not isinstance(fault, ValueRefusedError):
             raise
         raise DecidingError from fault
 
 
-def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
+def store_apart(
+    database: Database, tx: Transaction, chunk: Chunk, store: StoreChunk
+) -> StoredChunk:
     """Store a chunk without the records that raise an error.
 
     A part that raises is halved until one record is left.
@@ -246,7 +249,7 @@ def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChun
         try:
             with tx.begin_nested():
                 part = replace(chunk, papers=papers, circumstances=circumstances)
-                stored += store_together(database, tx, part)
+                stored += store_together(database, tx, part, store)
         except DecidingError as fault:
             if len(papers) == 1:
                 error, first_run = fault.__cause__, circumstances.first_run
@@ -262,12 +265,12 @@ def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChun
 
 # ── the run of a document ───────────────────────────────────────────────────────────
 
-Store = Callable[[Database, Transaction, Chunk], StoredChunk]
+Together = Callable[[Database, Transaction, Chunk, StoreChunk], StoredChunk]
 
 
 @dataclass(slots=True)
 class RunRecorder:
-    """Writes the runs of a source.
+    """Writes the runs of a source, whose chunks `store_chunk` stores.
 
     A run is opened before its document is read; if there is nothing to record about that document,
     the next one gets it.
@@ -279,6 +282,7 @@ class RunRecorder:
 
     runtime: Runtime
     configured: ConfiguredSource
+    store_chunk: StoreChunk
     first_run: FirstRun | None = None
     previous_error: str = ""
     on_progress: Callable[[Run], None] | None = None
@@ -340,18 +344,7 @@ class RunRecorder:
         if hold_replayed:
             with self.runtime.database.reading() as tx:
                 last_read = runs.last_read(tx, name)
-        chunk = Chunk(
-            name,
-            papers,
-            circumstances,
-            now,
-            document,
-            last_read,
-            self.configured.role,
-            self.runtime.guarded_libraries,
-            bool(self.configured.about),
-            self.runtime.reference_lists,
-        )
+        chunk = Chunk(name, papers, circumstances, now, document, last_read)
         try:
             stored = self._commit(store_together, chunk, progress)
         except DecidingError as fault:
@@ -361,9 +354,11 @@ class RunRecorder:
             self.on_progress(self.run)
         self._undated += stored.undated
 
-    def _commit(self, store: Store, chunk: Chunk, progress: SaveProgress | None) -> StoredChunk:
+    def _commit(
+        self, together: Together, chunk: Chunk, progress: SaveProgress | None
+    ) -> StoredChunk:
         with self.runtime.database.ingesting() as tx:
-            stored = store(self.runtime.database, tx, chunk)
+            stored = together(self.runtime.database, tx, chunk, self.store_chunk)
             if chunk.last_read and stored.suspicion.holds:
                 raise _held(chunk.source, stored.suspicion, chunk.last_read)
             left = [record for record, _ in stored.undecided]

@@ -8,11 +8,12 @@ from datetime import datetime
 from monitor.diff.decide import DecisionContext
 from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Paper, Role
-from monitor.pipeline.store_chunk import Chunk, StoredChunk, store_chunk
+from monitor.pipeline.store_chunk import Chunk, StoredChunk, store_papers
 from monitor.store.digests import digests
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers
 from monitor.store.papers.papers import Origin
+from monitor.store.sources import collections
 from monitor.store.topics import matches
 from tests.house import all_papers
 from tests.store.scenes import NOW, attempt, digest, freeze, reading
@@ -39,8 +40,10 @@ def read(
         circumstances = DecisionContext(
             now, first_run, dated=True, assigns=assigns, standing=standing
         )
-        chunk = Chunk(source, result, circumstances, now, role=role, guarded=guarded)
-        return store_chunk(tx, chunk)
+        if role is Role.LIBRARY:
+            collections.save(tx, source, "", result, now)
+            return StoredChunk(unchanged=len(result))
+        return store_papers(tx, Chunk(source, result, circumstances, now), guarded)
 
 
 def match(

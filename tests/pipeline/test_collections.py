@@ -298,7 +298,7 @@ def test_a_list_that_becomes_a_library_has_all_of_its_records_and_back(
         lengths = {len(e.paper.abstract.split()) for e in entries if e.paper.title == title}
         assert lengths == {60 if role == "library" else collections.MAX_WORDS}
         keys = library.read(lambda tx: tx.scalar(sa.select(sa.func.count()).select_from(KEYS)))
-        of_role = collections._all_keys_of if role == "library" else collections._few_keys_of
+        of_role = collections._all_keys_of if role == "library" else collections._compact_keys_of
         assert keys == sum(len(of_role(e.paper)) for e in entries)
         assert become(library, role) == [0]
 

@@ -20,6 +20,7 @@ from monitor.model import FirstRun, Paper, Run, RunOutcome
 from monitor.pipeline import store_chunk
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.ingest import ingest
+from monitor.pipeline.roles import role_of
 from monitor.pipeline.runtime import ConfiguredSource
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.store.engine import schema
@@ -360,7 +361,8 @@ def test_a_record_of_wrong_values_stops_no_other_and_is_kept_once(
     """A plug-in may return them."""
     with poisoned.opened() as app:
         for _ in range(2):
-            recorder = RunRecorder(app.runtime, app.runtime.sources["page"])
+            page = app.runtime.sources["page"]
+            recorder = RunRecorder(app.runtime, page, role_of(app.runtime, page).store)
             recorder.start()
             recorder.store([Paper(AGENTS[0]), wrong, Paper(BANDITS[0])], "a")
             assert recorder.finish(RunOutcome.OK).rejected == 1

@@ -27,6 +27,7 @@ from monitor.log import set_up_logging
 from monitor.model import Rejected, RunOutcome
 from monitor.model.incidents import SubjectKind
 from monitor.pipeline.ingest import ingest
+from monitor.pipeline.roles import role_of
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.setting_types import Variables
 from monitor.sources.base import Found
@@ -167,7 +168,8 @@ def test_values_are_neither_shown_nor_stored_nor_logged(
 
 def test_what_is_kept_of_rejected_records_quotes_no_value(served: House) -> None:
     with served.opened() as app:
-        recorder = RunRecorder(app.runtime, app.runtime.sources["two"])
+        two = app.runtime.sources["two"]
+        recorder = RunRecorder(app.runtime, two, role_of(app.runtime, two).store)
         recorder.start()
         recorder.set_aside([Rejected(f"page {TWO}", f"{TWO} is no title")])
         run = recorder.finish(RunOutcome.FAILED, f"{TWO} is cut off", "a document")

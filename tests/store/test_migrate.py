@@ -26,7 +26,7 @@ from monitor.identity.blocking import add_head_block
 from monitor.identity.keys import with_keys
 from monitor.model import Finding, ListedDay, Paper, Reason
 from monitor.model.incidents import Subject, SubjectKind
-from monitor.pipeline.store_chunk import Chunk, store_chunk
+from monitor.pipeline.store_chunk import Chunk, store_papers
 from monitor.resources import resource
 from monitor.store.digests import deliveries, incidents
 from monitor.store.engine import database, schema
@@ -278,7 +278,7 @@ def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
     store = with_rows(blank, "0005", dict(_rows_of_before(paper)))
     again = msgspec.structs.replace(paper, type="journal article", year=2020)
     with store.ingesting() as tx:
-        arrived = store_chunk(tx, Chunk("s", [again], DecisionContext(NOW), NOW))
+        arrived = store_papers(tx, Chunk("s", [again], DecisionContext(NOW), NOW))
         stored = papers.get(tx, 1)
     assert [(one.paper_id, one.kind) for one in arrived.decisions] == [(1, None)]
     assert stored is not None and stored.paper.keys == {"doi": "10.1000/x"}

@@ -39,6 +39,7 @@ from monitor.store.engine.sql import (
     insert_or_update,
 )
 from monitor.store.papers.candidates import nearest
+from monitor.store.papers.paper_index import CANDIDATES_EACH
 from monitor.text import title_key, title_lengths
 
 _collection = schema.collection.c
@@ -47,8 +48,6 @@ _key = schema.collection_key.c
 _unchecked = schema.unchecked_entry.c
 
 LEAVES_AFTER = timedelta(hours=1)
-# The most entries with one identifier or title that are compared with a record: the newest.
-MAX_SAME_KEY = 25
 # Keys of compact entries are moved into their table for this number of entries at a time. Moved for
 # a thousand, each key would write a page of the disk.
 SORTED_ENTRIES = 200_000
@@ -125,7 +124,13 @@ def save(
     tx.execute(present.values(reading=reading, missing_since=None))
     changed = {row.id for row in stored.values()} - same
     new = [name for name in named if name not in stored or stored[name].id not in same]
-    since = {} if compact else _listed_since(tx, source, {name: named[name] for name in new})
+    since: dict[int, datetime | None] = {}
+    if compact:
+        keys_of = {name: _compact_keys_of(named[name]) for name in new}
+    else:
+        records = {name: with_keys(named[name]) for name in new}
+        since = _listed_since(tx, source, records)
+        keys_of = {name: _keys_of(record) for name, record in records.items()}
     first = None if compact else now
     if changed:
         sort_new_keys(tx)
@@ -147,8 +152,7 @@ def save(
         for name in new
     ]
     insert_or_update(tx, schema.collection_entry, rows)
-    keys_of = _compact_keys_of if compact else _all_keys_of
-    keys = {(key, ids[name]) for name in new for key in keys_of(named[name])}
+    keys = {(key, ids[name]) for name in new for key in keys_of[name]}
     key_rows = [
         {"key": key, "collection_id": collection_id, "entry_id": id} for key, id in sorted(keys)
     ]
@@ -162,10 +166,10 @@ def save(
 
 
 def _listed_since(
-    tx: Transaction, source: str, papers: Mapping[int, Paper]
+    tx: Transaction, source: str, records: Mapping[int, IncomingPaper]
 ) -> dict[int, datetime | None]:
     """Return since when a library has the works whose identifiers and title it lists already."""
-    keys = {name: identity_keys(with_keys(paper)) for name, paper in papers.items()}
+    keys = {name: identity_keys(record) for name, record in records.items()}
     by_key = _by_key(tx, [source], {key for of_paper in keys.values() for key in of_paper})
     entries = {
         name: {id for key in of_paper for id in by_key[key]}
@@ -411,7 +415,7 @@ def _by_key(
     key = each(_key.key.type, keys)
     of_key = _key.key == key.c.value, _key.collection_id == _collection.id
     newest = sa.select(_key.entry_id).where(*of_key)
-    gathered = gather_newest(newest, MAX_SAME_KEY, key, schema.collection)
+    gathered = gather_newest(newest, CANDIDATES_EACH, key, schema.collection)
     query = sa.select(key.c.value, gathered).join_from(key, schema.collection, sa.true())
     by_key: dict[int, list[int]] = defaultdict(list)
     for number, ids in tx.execute(query.where(among(_collection.source, sources))).all():
@@ -455,8 +459,8 @@ def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> d
     """Return the ids of the entries that may be the record's work, each with the best way to it."""
     by_blocks = dict.fromkeys(nearest(record.blocks, by_key), "block")
     [titled] = _hashes_of([("title", record.title_key)])
-    by_title = dict.fromkeys(by_key.get(titled, ())[-MAX_SAME_KEY:], "title")
-    named = (by_key.get(key, ())[-MAX_SAME_KEY:] for key in _hashes_of(record.keys))
+    by_title = dict.fromkeys(by_key.get(titled, ())[-CANDIDATES_EACH:], "title")
+    named = (by_key.get(key, ())[-CANDIDATES_EACH:] for key in _hashes_of(record.keys))
     return by_blocks | by_title | {id: "key" for ids in named for id in ids}
 
 

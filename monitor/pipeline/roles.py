@@ -1,0 +1,181 @@
+"""The roles of sources: one is read for news, as a library, or as a reference list.
+
+`ingest` reads all documents in one way. The role of their source says how far each was read before,
+what its records are stored as, and what is done when the document and the source have been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from monitor.model import Role, RunOutcome
+from monitor.pipeline import guard, reference_lists
+from monitor.pipeline.cleanup import repeat
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
+from monitor.pipeline.store_chunk import Chunk, StoredChunk, record_reported, store_papers
+from monitor.store.engine.database import Transaction
+from monitor.store.sources import collections, reading_state
+from monitor.store.sources.reading_state import DumpState
+
+# Bounds of the records of one transaction. Entries are compared with no papers, and take less time.
+MAX_PAPERS = 1_000
+MAX_ENTRIES = 5_000
+
+
+class SourceRole:
+    """The role of one source.
+
+    The states of its documents are stored with `as_news`. `most_records` bounds the records of one
+    transaction, and runs with one of the outcomes `failures` open an incident. The `content` of a
+    document is a hash, or a dump's size and time.
+    """
+
+    as_news = False
+    most_records = MAX_ENTRIES
+    failures: Collection[RunOutcome] = (RunOutcome.FAILED,)
+
+    def __init__(self, runtime: Runtime, source: str) -> None:
+        self.runtime = runtime
+        self.source = source
+
+    def read_before(self, tx: Transaction, document: str, content: str) -> tuple[int, bool]:
+        """Return how many records of a document are stored, and whether it was read to its end."""
+        raise NotImplementedError
+
+    def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
+        """Return the dumps that were read before, in full or in part, and may begin as this one."""
+        return reading_state.dump_states(tx, self.source, as_news=self.as_news)
+
+    def begin_document(self, document: str) -> None:
+        """Get ready to store the first records of a document."""
+
+    def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
+        """Store records of a document. `tx` is one of `Database.ingesting`."""
+        raise NotImplementedError
+
+    def save_progress(
+        self, tx: Transaction, document: str, content: str, stored: int, ended: bool, now: datetime
+    ) -> None:
+        """Record how many records of a document are stored, in the transaction that stores them."""
+
+    def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
+        """Record that a document that has records was read completely."""
+
+    def end_documents(self, present: Collection[str]) -> None:
+        """Take note of the documents that are `present`, after all of them were read."""
+
+    def end_source(self) -> None:
+        """Do what follows a reading of the source, whether or not it was complete."""
+
+
+class News(SourceRole):
+    """Records become papers, which are announced if they are new."""
+
+    as_news = True
+    most_records = MAX_PAPERS
+
+    def read_before(self, tx: Transaction, document: str, content: str) -> tuple[int, bool]:
+        return reading_state.of_document(tx, self.source, content) or (0, False)
+
+    def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
+        runtime = self.runtime
+        return store_papers(tx, chunk, runtime.guarded_libraries, runtime.reference_lists)
+
+    def save_progress(
+        self, tx: Transaction, document: str, content: str, stored: int, ended: bool, now: datetime
+    ) -> None:
+        reading_state.set_document(tx, self.source, content, document, stored, ended, now)
+
+
+class NewsAboutLibraries(News):
+    """Records are not stored: they only report changes of the works of libraries."""
+
+    def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
+        return record_reported(tx, chunk, self.runtime.guarded_libraries)
+
+
+class Entries(SourceRole):
+    """Records become entries, which are neither papers nor news.
+
+    An entry that is missing from a complete reading leaves; an empty document takes out none, as it
+    may be in the middle of being written.
+    """
+
+    leaves_at_once = False
+    is_compact = False
+
+    def read_before(self, tx: Transaction, document: str, content: str) -> tuple[int, bool]:
+        # Only the last content counts: a file that returns to an earlier one is read again.
+        return 0, collections.last_content(tx, self.source, document) == self._mark(content)
+
+    def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
+        _, ended = self.read_before(tx, dump, content)
+        return super().dump_states(tx, dump, content) if ended else []
+
+    def begin_document(self, document: str) -> None:
+        with self.runtime.database.ingesting() as tx:
+            collections.begin_reading(tx, self.source, document)
+
+    def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
+        papers, compact = chunk.papers, self.is_compact
+        collections.save(tx, self.source, chunk.document, papers, chunk.now, compact=compact)
+        return StoredChunk(unchanged=len(papers))
+
+    def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
+        mark, at_once = self._mark(content), self.leaves_at_once
+        collections.end_reading(tx, self.source, document, mark, now, at_once=at_once)
+
+    def end_documents(self, present: Collection[str]) -> None:
+        # A folder without documents may be one whose disk is not mounted.
+        at_once, now = self.leaves_at_once and bool(present), self.runtime.clock.now()
+        with self.runtime.database.writing() as tx:
+            collections.sort_new_keys(tx)
+            collections.mark_documents_missing(tx, self.source, present, now, at_once=at_once)
+        repeat(
+            self.runtime,
+            lambda tx: collections.delete_missing(tx, self.source, now, MAX_PAPERS),
+        )
+
+    def _mark(self, content: str) -> str:
+        """Return what is stored for a content: another role has another, so that it is read again.
+
+        Reference lists have the form of older versions, since they may be very long.
+        """
+        return content
+
+
+class Library(Entries):
+    """Entries are works that people have: stored notices about new ones are looked up."""
+
+    failures = (RunOutcome.FAILED, RunOutcome.PARTIAL)
+
+    def end_source(self) -> None:
+        if self.source in self.runtime.guarded_libraries:
+            guard.look_up_stored(self.runtime, self.source)
+        else:
+            # They are looked up once the library is guarded.
+            with self.runtime.database.writing() as tx:
+                collections.mark_all_unchecked(tx, self.source)
+
+    def _mark(self, content: str) -> str:
+        return f"library {content}"
+
+
+class ReferenceList(Entries):
+    """Entries fill in what papers lack."""
+
+    leaves_at_once = True
+    is_compact = True
+
+    def end_source(self) -> None:
+        reference_lists.fill_stored(self.runtime, self.source)
+
+
+_ROLES = {Role.NEWS: News, Role.LIBRARY: Library, Role.REFERENCE: ReferenceList}
+
+
+def role_of(runtime: Runtime, configured: ConfiguredSource) -> SourceRole:
+    """Return the role of a source; one that is read `about:` libraries only reports changes."""
+    role = NewsAboutLibraries if configured.about else _ROLES[configured.role]
+    return role(runtime, configured.name)
