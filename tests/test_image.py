@@ -24,7 +24,7 @@ from tests.cli.conftest import whole
 
 ROOT = Path(__file__).parent.parent
 DATA = "/data"
-SOURCES = {".py", ".j2", ".txt", ".yaml", ".toml", ".md"}
+SOURCES = {".py", ".j2", ".txt", ".yaml", ".toml", ".md", ".json", ".jsonl", ".bib"}
 
 
 def instructions() -> list[tuple[str, str]]:

@@ -53,8 +53,9 @@ RATED = {
     "Learning to Navigate the Web": "up",
     "MobileFlow: A Multimodal LLM For Mobile GUI Agent": "down",
 }
-# The references of a subscription, and the notice that one is retracted, of the last day.
-LIBRARY, NOTICE = "references.bib", "notice.json"
+# The references of a subscription, the notice that one is retracted, of the last day, and a list
+# of arXiv ids: each title in it is a title of the dumps, which lack links and authors.
+LIBRARY, NOTICE, REFERENCE_LIST = "references.bib", "notice.json", "arxiv.jsonl"
 # The day on a saved page of papers.
 _DAY = re.compile(r"^Mar \d\d$", re.MULTILINE)
 
@@ -96,7 +97,7 @@ def play(
     if there == {file.name} and file.read_bytes() != seeds[file.name].read_bytes():
         raise UsageError(f"{directory} has a {file.name} of its own", "choose another folder")
     dumps = sorted(name for name in seeds.keys() - there if name.endswith(".txt"))
-    for name in () if file.name in there else (file.name, LIBRARY):
+    for name in () if file.name in there else (file.name, LIBRARY, REFERENCE_LIST):
         shutil.copyfile(seeds[name], directory / name)
     settings = load(file)
     failed: Failures = {}

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, time
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
+from msgspec.structs import replace
+
 from monitor.digest.excerpt import excerpt, headline
 from monitor.model import (
     ChangeKind,
@@ -31,6 +33,8 @@ _MOST_WORDS = 8
 # Of the line that says why a paper is there.
 _MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
 _TEXTS = ("title", "abstract", "venue")
+# Votes and lists are in the line of `signals`; a source is a name of the configuration.
+_UNSAID = ("votes", "lists", "source")
 _NEW = str(ChangeKind.NEW)
 
 
@@ -83,8 +87,9 @@ def short_why(entry: DigestPaper) -> str:
     """Return what the marks of a paper in full do not show of why it is there; often nothing.
 
     These are its other topics, long forms of abbreviations that are not in the text shown, and
-    what its topic matched if none of that is in the text shown: `also matches RL · PPO (proximal
-    policy optimization)`. Reasons of older digests do not name their abbreviations: they are whole.
+    what its topic matched if none of that is in the text shown, but for votes, lists and sources:
+    `also matches RL · PPO (proximal policy optimization)`. Reasons of older digests do not name
+    their abbreviations: they are whole.
     """
     if not entry.matched or not entry.excerpt_rule:
         return why_line(entry)
@@ -99,7 +104,9 @@ def short_why(entry: DigestPaper) -> str:
     others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
     parts = [", ".join(long_forms)]
     if not long_forms and not entry.unmarked and not any(passage.spans for passage in passages):
-        parts = [_words_by_field(entry.matched[0])]
+        first = entry.matched[0]
+        said = tuple(why for why in first.why if why.field not in _UNSAID)
+        parts = [_words_by_field(replace(first, why=said))]
     if others:
         parts.append(f"also matches {', '.join(with_more(others, len(entry.matched) - 1))}")
     return " · ".join(filter(None, parts))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -22,9 +24,10 @@ def rows(text: str) -> list[list[str]]:
 def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House, say: Say):
     result = say("demo", "play", "--now", "2026-11-21T09:00")
     lines = rows(result.out)
-    assert lines[:8] == [
+    assert lines[:9] == [
         ["File", "Seen", "New", "Known"],
         ["references.bib", "5", "0", "5"],
+        ["arxiv.jsonl", "221", "0", "221"],
         ["000_431663cd178f853b.txt", "56", "56", "0"],
         ["001_0b67f54c6cf6f434.txt", "52", "36", "16"],
         ["002_1f7771af08c670a8.txt", "75", "59", "16"],
@@ -43,7 +46,7 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
         for subscription, papers in zip(TEAMS, counts, strict=True)
     ]
     digests[-3][1] += ", 1 change of references"
-    assert lines[8:] == [
+    assert lines[9:] == [
         *digests,
         ["Open this page in a browser:"],
         [str(house.folder / "play/pages/index.html")],
@@ -74,6 +77,20 @@ def test_the_demo_marks_papers_of_a_library_and_says_which_is_retracted(house: H
     assert not any("· Daily papers ·" in page for page in days)
 
 
+def test_titles_in_the_demo_lead_to_arxiv_and_few_to_a_search(house: House, say: Say):
+    say("demo", "play", "--now", "2026-11-21T09:00")
+    pages = [page.read_text("utf-8") for page in (house.folder / "play/pages").glob("*/*.html")]
+    links = [
+        urlsplit(link) for page in pages for link in re.findall('href="(https://[^"]+)"', page)
+    ]
+    listed = (house.folder / "play/arxiv.jsonl").read_text("utf-8")
+    searched = [parse_qs(link.query)["q"][0] for link in links if link.path == "/papers"]
+    assert len(searched) == 14
+    assert [title for title in searched if title in listed] == []
+    assert sum(link.path.startswith("/abs/") for link in links) > 300
+    assert any("Shuyan Zhou" in page and "25 Jul 2023" in page for page in pages)
+
+
 @pytest.mark.parametrize("now", ["2026-11-21T09:00", "2026-11-21T00:10"])
 def test_nothing_in_the_demo_is_of_the_future_and_a_topic_is_rated(
     house: House, say: Say, monkeypatch: pytest.MonkeyPatch, now: str
@@ -87,7 +104,8 @@ def test_nothing_in_the_demo_is_of_the_future_and_a_topic_is_rated(
         f"2026-11-{day}": len(TEAMS) for day in (18, 19, 20, 21)
     }
     page = Path("pages/agents-team/2026-11-21.html").read_text(encoding="utf-8")
-    assert "Ordered by" in page and "listed 21 Nov" in page and "Mar" not in page
+    assert "Ordered by" in page and set(re.findall(r"listed \d+ (\w+)", page)) == {"Nov"}
+    assert "listed 21 Nov" in page
 
 
 def test_the_demo_rates_nothing_again_that_was_taken_back(

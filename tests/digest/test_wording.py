@@ -495,6 +495,14 @@ def test_digests_frozen_before_have_no_links_of_the_text_and_all_that_stood_belo
     assert wording.byline(entry, "UTC") != wording.byline(sent, "UTC")
 
 
+@pytest.mark.parametrize("field", ["votes", "lists", "source"])
+def test_what_stands_beside_a_title_already_is_no_reason_of_its_own(field: str) -> None:
+    shown_above = MatchReason(field, ("42",))
+    assert reason(TopicWhy("often", (shown_above,))) == ""
+    other = MatchReason("venue", ("Nature",))
+    assert reason(TopicWhy("often", (shown_above, other))) == "Nature in the venue"
+
+
 def title_reason(word: str, paper: Paper = GNN, *abbreviations: str) -> MatchReason:
     start = paper.title.index(word)
     spans = ((start, start + len(word)),)

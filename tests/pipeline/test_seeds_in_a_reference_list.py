@@ -1,4 +1,5 @@
-"""The papers of the dumps in seeds/ get their links from a list as arXiv has them, among others."""
+"""The papers of the dumps in seeds/ get their links from a list as arXiv has them, among others,
+and from the list in seeds/."""
 
 from __future__ import annotations
 
@@ -12,11 +13,19 @@ import pytest
 
 from monitor.model import Paper
 from monitor.resources import resource
+from monitor.sources.fields.identifiers import arxiv_id
+from monitor.store.sources.collections import MAX_WORDS
+from monitor.text.folding import title_key
 from tests.house import House, all_papers
 from tests.pipeline.test_reference_lists import LIST, SOURCE
 
 OTHERS, TWINS = 20_000, 200
 FAMILIES = ("Abara", "Brandao", "Chen", "Dupont", "Evans", "Fischer", "Garcia", "Huang", "Ito")
+LIST_IN_SEEDS = {
+    "kind": "jsonl",
+    "path": str(resource("seeds") / "arxiv.jsonl"),
+    "role": "reference",
+}
 GIVEN = ("Ana", "Bo", "Chloe", "Dmitri", "Elodie", "Francois", "Grace", "Hiro", "Ivan", "Kwame")
 CATEGORIES = ("cs.LG", "cs.AI", "cs.CL", "cs.CV", "stat.ML")
 
@@ -46,6 +55,44 @@ def test_nearly_all_are_linked_and_none_wrongly(seeds: House):
 
 def test_a_list_of_near_twins_alone_gives_no_link(seeds: House):
     assert not any(read(seeds, list(twins(papers_of(seeds)))).values())
+
+
+def test_each_row_in_seeds_is_a_paper_of_the_dumps(seeds: House):
+    papers = {title_key(paper.title): paper for paper in papers_of(seeds)}
+    rows = rows_in_seeds()
+    assert [row["title"] for row in rows if title_key(row["title"]) not in papers] == []
+    for row in rows:
+        paper = papers[title_key(row["title"])]
+        assert row["abstract"] == " ".join(paper.abstract.split()[:MAX_WORDS])
+
+
+def test_each_id_in_seeds_is_one_of_arxiv_and_as_old_as_its_paper():
+    rows = rows_in_seeds()
+    ids = [row["url"].removeprefix("https://arxiv.org/abs/") for row in rows]
+    assert [id for id in ids if arxiv_id(id) != id] == [] and len(set(ids)) == len(ids) == 221
+    for id, row in zip(ids, rows, strict=True):
+        numbered = 12 * (2000 + int(id[:2])) + int(id[2:4])
+        year, month, *_ = map(int, row["published"].split("-"))
+        # An id is given when a paper is announced, perhaps in the month after it was submitted.
+        assert numbered - (12 * year + month) in (0, 1), row["title"]
+
+
+def test_each_row_in_seeds_fills_in_its_own_paper(seeds: House):
+    seeds.settings["sources"][LIST] = LIST_IN_SEEDS
+    seeds.ingest()
+    rows = {row["title"]: row for row in rows_in_seeds()}
+    for paper in papers_of(seeds):
+        row = rows.pop(paper.title, {})
+        assert paper.url == row.get("url", "")
+        assert paper.authors == tuple(row.get("authors", ()))
+        published = paper.published.date().isoformat() if paper.published else ""
+        assert published.startswith(row["published"]) if row else not published
+    assert rows == {}
+
+
+def rows_in_seeds() -> list[dict[str, Any]]:
+    lines = (resource("seeds") / "arxiv.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def papers_of(house: House) -> list[Paper]:
