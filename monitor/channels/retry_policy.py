@@ -28,6 +28,10 @@ SETTLE_AFTER = timedelta(minutes=15)
 # Hand-offs in a row without a clear answer after which an outage group rests.
 UNCLEAR_LIMIT = 3
 
+# Two digests whose address does not exist, so far apart, stop it: a day, less the hour of a clock
+# change and what sending takes more one day than the other.
+REFUSALS_APART = timedelta(hours=22)
+
 # The shortest and longest wait that a server may ask for: within a digest's life.
 _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)

@@ -9,6 +9,7 @@ from monitor.cli.opening import open_configured, open_to_read
 from monitor.cli.options import Call, argument, flag, option, parse_time
 from monitor.cli.terminal import show_table
 from monitor.commands.json_output import plain
+from monitor.commands.suppressions import lift
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import Suppression
@@ -44,9 +45,7 @@ def suppressions_lift(
     subscription: str = OF_SUBSCRIPTION,
 ) -> None:
     with open_configured(call, create=False) as app:
-        with app.runtime.database.writing() as tx:
-            lifted = suppressions.lift(tx, recipient, subscription)
-        if not lifted:
+        if not lift(app.runtime, recipient, subscription):
             of = f"for the subscription {subscription}" if subscription else "for all subscriptions"
             raise UsageError(
                 f"{recipient} is not suppressed {of}", "`paper-monitor suppressions` lists who is"
@@ -69,7 +68,13 @@ def _answer(call: Call, app: App, recipient: str | None = None) -> None:
 
 def _show(listed: list[Suppression]) -> None:
     rows = [
-        (s.recipient, s.subscription or "all", s.since, s.until or "permanently", s.how)
+        (
+            s.recipient,
+            s.subscription or "all",
+            s.since,
+            s.until or "permanently",
+            f"{s.how}: {s.reason}" if s.reason else s.how,
+        )
         for s in listed
     ]
     columns = ("Recipient", "Subscription", "Since", "Until", "How")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +13,7 @@ from monitor.errors import UsageError
 from monitor.identity.keys import LINK, identifiers
 from monitor.match import build_index
 from monitor.model import SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import merge_papers, papers
@@ -107,11 +107,49 @@ def _store_rating(
     answers = [
         Judgement(name, topic, paper_id, scope.who, VERDICTS[verdict], now, how) for topic in topics
     ]
-    # The same person's ratings under another spelling of the address are replaced.
-    other = [r for r in own if r.who != scope.who and r.subscription == name and r.topic in topics]
-    judgements.take_back(tx, [r for r in other if (r.verdict == SAVED) == (verdict == "save")])
-    judgements.judge(tx, answers)
+    _replace_answers(tx, own, answers)
     return name
+
+
+def _replace_answers(
+    tx: Transaction, own: Sequence[Judgement], answers: Sequence[Judgement]
+) -> None:
+    """Store answers of a person, in place of those under another spelling of the address."""
+    new = {(r.subscription, r.topic, r.verdict == SAVED) for r in answers}
+    who = {r.who for r in answers}
+    other = [r for r in own if (r.subscription, r.topic, r.verdict == SAVED) in new]
+    judgements.take_back(tx, [r for r in other if r.who not in who])
+    judgements.judge(tx, answers)
+
+
+def rate_any(
+    runtime: Runtime, reference: str, verdict: str, names: Collection[str], who: str
+) -> None:
+    """Store a person's answer to any paper, or take it back, for some subscriptions.
+
+    It is for those of their topics that match, and for all of them if none does. Raises UsageError.
+    """
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
+        paper_id = find_paper(tx, reference).id
+        own = [rating for rating in judgements.of_paper(tx, paper_id) if is_of(rating, who)]
+        if verdict == "none":
+            judgements.take_back(tx, [rating for rating in own if rating.subscription in names])
+            return
+        matching = judgements.topics_of(tx, paper_id)
+        every = [(s.name, t) for s in runtime.subscriptions if s.name in names for t in s.topics]
+        matched = [(name, topic) for name, topic in every if topic in matching.get(name, ())]
+        answers = [
+            Judgement(name, topic, paper_id, who, VERDICTS[verdict], now, "page")
+            for name, topic in matched or every
+        ]
+        _replace_answers(tx, own, answers)
+
+
+def matches_any(tx: Transaction, paper_id: int, subscriptions: Iterable[Subscription]) -> set[str]:
+    """Return the subscriptions with a topic for which an answer to a paper counts by itself."""
+    matching = judgements.topics_of(tx, paper_id)
+    return {s.name for s in subscriptions if not set(matching.get(s.name, ())).isdisjoint(s.topics)}
 
 
 def keep_example(

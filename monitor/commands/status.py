@@ -84,6 +84,7 @@ class Action(StrEnum):
     RETRY_GROUP = "retry outage group"
     RETRY_DELIVERY = "retry delivery"
     SETTLE_DELIVERY = "settle delivery"
+    RESUME_RECIPIENT = "resume recipient"
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -409,6 +410,8 @@ def _action(
         return Action.READ_SOURCE, incident.name
     if incident.kind == IncidentKind.DOWN:
         return Action.RETRY_GROUP, incident.name
+    if incident.kind == IncidentKind.STOPPED:
+        return Action.RESUME_RECIPIENT, incident.recipient
     for delivery in failed if incident.kind in _OF_DELIVERIES else ():
         channel = Subject(SubjectKind.CHANNEL, delivery.channel)
         if incident.subject in (incidents.recipient_of(delivery), channel):

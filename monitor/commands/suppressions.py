@@ -1,4 +1,4 @@
-"""Recipients who are sent nothing more: stopped by the operator, or by their own link in a mail."""
+"""Recipients who are sent nothing more: stopped by the operator, by themselves or by a server."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from enum import StrEnum
 from monitor.commands.subscriptions import recipients_of
 from monitor.errors import UsageError, nearest
 from monitor.model import Suppression
+from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, suppressions
 
@@ -38,6 +39,16 @@ def suppress(
                 "--force, or the box on the page, stops an address that is yet to come",
             )
         suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
+
+
+def lift(runtime: Runtime, recipient: str, subscription: str = "") -> bool:
+    """Send a recipient digests again, from the next one; return whether there was a suppression."""
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
+        lifted = suppressions.lift(tx, recipient, subscription)
+        if lifted and subscription == suppressions.ALL:
+            incidents.end_stopped(tx, suppressions.address_of(recipient), now)
+    return lifted
 
 
 class SubscriptionChange(StrEnum):

@@ -15,6 +15,7 @@ from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
 from monitor.config.yaml_positions import Path as Where
+from monitor.match import meant_by
 from monitor.model import Role
 from monitor.setting_types import LOOPBACK, Secret, is_loopback
 from monitor.sources.api.about import AboutOptions
@@ -143,7 +144,8 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)
-    if alone and not warnings and written.place(where).double_quoted:
+    is_doubted = len(warnings) > bool(meant_by(query))  # by more than being a sentence
+    if alone and not is_doubted and written.place(where).double_quoted:
         written.warn(
             where,
             "YAML removes these quotes, so the words may occur anywhere; "

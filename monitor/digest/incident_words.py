@@ -111,6 +111,13 @@ _WORDS: Mapping[str, IncidentWords] = {
         "This recipient lacks a digest.",
         "Correct the address in the configuration, or try again if it exists.",
     ),
+    IncidentKind.STOPPED: IncidentWords(
+        "{} is stopped: the address does not exist",
+        "{} is no longer a problem",
+        "Its mail server said so of two digests, a day or more apart. This recipient gets no more "
+        "digests until you resume them.",
+        "Correct the address in the configuration, or resume if it exists.",
+    ),
     IncidentKind.UNCLEAR: IncidentWords(
         "{}: a digest may not have arrived",
         "{}: it is settled whether a digest arrived",

@@ -4,6 +4,7 @@ from monitor.match.index import Match as Match
 from monitor.match.index import TopicIndex as TopicIndex
 from monitor.match.index import build_index as build_index
 from monitor.match.language.query import asks_for_numbers as asks_for_numbers
+from monitor.match.language.query import meant_by as meant_by
 from monitor.match.language.query import parse_query as parse_query
 from monitor.match.language.query import parse_topic as parse_topic
 from monitor.match.language.synonyms import Synonyms as Synonyms

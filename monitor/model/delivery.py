@@ -39,7 +39,8 @@ class Delivery:
     first hand-off without a clear result was sent: it may have arrived then. Sending it again by
     hand resets this. `resent` means that it is not handed off once more automatically: that was
     done, refused permanently, or given up. `withheld_at` is since when its recipient does not want
-    it, and `composed_at` when the digest was composed.
+    it, `composed_at` when the digest was composed, and `address_refused_at` when the server first
+    said that the address does not exist.
     """
 
     id: int
@@ -64,6 +65,7 @@ class Delivery:
     changed_at: datetime | None = None
     withheld_at: datetime | None = None
     composed_at: datetime | None = None
+    address_refused_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class Outcome:
     `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` of a RETRY means that the fault is the
     channel's, not this recipient's: its other deliveries wait and none is marked as failed.
     `split` of a RETRY are two shorter messages that replace one that was refused as too long: each
-    is then a delivery of its own.
+    is then a delivery of its own. `address_refused` of a FAILED means that the server says that the
+    recipient's address does not exist; twice, a day apart, stops the address.
     """
 
     state: DeliveryState
@@ -82,12 +85,14 @@ class Outcome:
     retry_after: timedelta | None = None
     channel_down: bool = False
     split: tuple[Json, Json] | None = None
+    address_refused: bool = False
 
 
 class Suppression(msgspec.Struct, frozen=True):
-    """A recipient who opted out of a subscription ("" for all), until a date or permanently.
+    """A recipient who is sent nothing of a subscription ("" for all), until a date or permanently.
 
-    `how` names who opted out, and by which means.
+    `how` names who stopped it, and by which means; `reason` has the words of a mail server that
+    did.
     """
 
     recipient: str
@@ -95,6 +100,7 @@ class Suppression(msgspec.Struct, frozen=True):
     since: datetime
     until: datetime | None
     how: str
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

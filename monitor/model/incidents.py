@@ -24,6 +24,7 @@ class IncidentKind(StrEnum):
     REPLACED = "replaced"
     REFUSED = "refused"
     UNCLEAR = "unclear"
+    STOPPED = "stopped"
     # Of the program and its store.
     FAULTY = "faulty"
     JUMPED = "jumped"

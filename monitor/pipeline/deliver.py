@@ -23,7 +23,7 @@ from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import freeze, incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.settle_deliveries import settle_open, time_down
-from monitor.store.digests import deliveries, outbox
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Together, Transaction
 
@@ -312,6 +312,8 @@ class Round:
                     # We were taken for dead while we waited for the answer: now it is known.
                     outbox.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
+                if outcome.address_refused and delivery.id in recorded:
+                    self._stop_refused(tx, delivery, outcome.error, now)
         self._judge_group(tx, [outcome for _, outcome in tried], now)
         return [None] * len(tried)
 
@@ -352,6 +354,18 @@ class Round:
             self._wrong.add(subject)
         elif outcome.state is DeliveryState.SENT and subject in self._wrong:
             stored_incidents.end_incident(tx, subject, IncidentKind.REFUSED, now)
+
+    def _stop_refused(
+        self, tx: Transaction, delivery: Delivery, reason: str, now: datetime
+    ) -> None:
+        """Stop an address that does not exist, once that was said in two digests."""
+        apart = retry_policy.REFUSALS_APART
+        if suppressions.stop_refused(tx, delivery, reason, now, apart):
+            subject = incidents.recipient_of(delivery)
+            stored_incidents.replace_incident(
+                tx, subject, IncidentKind.REFUSED, IncidentKind.STOPPED, now, reason
+            )
+            log.warning("recipient stopped", recipient=masked(delivery.recipient))
 
 
 _LEVELS = {DeliveryState.SENT: logging.INFO, DeliveryState.FAILED: logging.ERROR}

@@ -14,7 +14,7 @@ from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, OPERATOR, Runtime
-from monitor.store.digests import deliveries, outbox
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 
@@ -141,3 +141,11 @@ def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     same = deliveries.conditions_for(delivery.recipient, channel=delivery.channel)
     if not deliveries.listing(tx, [DeliveryState.UNKNOWN], 1, conditions=same):
         stored_incidents.end_incident(tx, recipient_of(delivery), IncidentKind.UNCLEAR, now)
+
+
+def end_stopped(tx: Transaction, address: str, now: datetime) -> None:
+    """End the incidents of an address that was stopped because it was refused."""
+    for incident in stored_incidents.open_incidents(tx):
+        is_theirs = suppressions.address_of(incident.recipient) == address
+        if incident.kind == IncidentKind.STOPPED and is_theirs:
+            stored_incidents.end_incident(tx, incident.subject, incident.kind, now)

@@ -68,9 +68,11 @@ def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:
         if header_of(path) != SQLITE_HEADER:
             return None
         with closing(Database(f"sqlite:///{path}")) as replaced, replaced.reading() as tx:
-            tables = sa.inspect(tx).get_table_names()
-            if schema.suppression.name in tables:
-                return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]
+            inspector = sa.inspect(tx)
+            tables, table = inspector.get_table_names(), schema.suppression
+            if table.name in tables:  # perhaps of a version that had fewer columns
+                there = [table.c[column["name"]] for column in inspector.get_columns(table.name)]
+                return [dict(row) for row in tx.execute(sa.select(*there)).mappings()]
             return [] if schema.paper.name in tables else None  # of a version without them
     except FileNotFoundError:
         return None

@@ -45,7 +45,7 @@ SENT = {"digests": DIGESTS, "failed": ANYTHING}
 FAULTS = [keys("file line where message")]
 READINGS = [keys("file error rejected", papers=[READ])]
 STORED = [keys(f"id first_seen line {TEXT}", sources=[keys("source document raw_id")])]
-STOPPED = [keys("recipient subscription since until how")]
+STOPPED = [keys("recipient subscription since until how reason")]
 CHECKS = [keys("name ok message")]
 EVERY = [
     ("init new", 0, keys("path")),

@@ -96,3 +96,20 @@ def test_a_locked_postgresql_store_holds_up_no_check(house: House, say: Say, pos
         result = say("check", "--json")
     engine.dispose()
     assert (result.status, result.json["warnings"]) == (0, [])
+
+
+def test_a_sentence_as_a_topic_is_a_warning_with_the_query_that_is_meant(
+    house: House, say: Say
+) -> None:
+    sentence = "language agents that play games together"
+    meant = "language AND agents AND (play OR games)"
+    house.settings["topics"] = {"games": {"query": sentence}}
+    house.run(AGENTS)
+    result = say("check", "--json")
+    assert (result.status, result.json["ok"], result.json["faults"]) == (0, True, [])
+    [warning] = result.json["warnings"]
+    assert warning["where"] == "topics.games.query"
+    assert warning["message"].endswith(f"to find what is meant, write {meant}")
+    tried = say("topics", "try", sentence, "--json").json
+    assert any(meant in text for text in tried["warnings"])
+    assert not any("must occur" in text for text in say("topics", "try", meant).err.splitlines())

@@ -246,3 +246,12 @@ def test_a_store_from_before_there_were_suppressions_had_none(
     assert suppressed(sqlite_url) == []
     with closing(Database(sqlite_url)) as store, store.reading() as tx:
         assert incidents.open_incidents(tx) == []
+
+
+def test_the_suppressions_of_a_store_of_an_older_version_are_kept(
+    sqlite_url: str, backup: Path
+) -> None:
+    with closing(Database(sqlite_url)) as store, store.writing() as tx:
+        tx.execute(sa.text("ALTER TABLE suppression DROP COLUMN reason"))
+    restored(sqlite_url, backup)
+    assert suppressed(sqlite_url) == [EVE]

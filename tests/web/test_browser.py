@@ -72,6 +72,16 @@ def test_a_topic_is_tried_while_it_is_typed(page: Page):
     assert 0 < sum("part=results" in url for url in asked) < len("agent")
 
 
+@pytest.mark.parametrize("page", [True], indirect=True)
+def test_the_query_that_a_sentence_means_is_filled_in_by_a_button(page: Page):
+    page.goto("/try")
+    field = page.get_by_role("searchbox")
+    field.press_sequentially("language agents that play games together")
+    page.get_by_role("button", name="Use this query").click()
+    expect(field).to_have_value("language AND agents AND (play OR games)")
+    expect(page.get_by_role("button", name="Use this query")).to_have_count(0)
+
+
 def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Client]):
     page.goto(STOP)
     expect(page.get_by_role("status")).to_contain_text("You are subscribed")

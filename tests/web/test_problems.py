@@ -21,9 +21,9 @@ from monitor.store.digests import deliveries
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import schema
 from monitor.store.sources import reading_state, runs
-from tests.house import AGENTS, House
+from tests.house import AGENTS, APART, BANDITS, House
 from tests.servers.smtp import ScriptedSmtp
-from tests.web.conftest import PROXY, SAME_ORIGIN, closed_pages, pages
+from tests.web.conftest import PROXY, SAME_ORIGIN, closed_pages, pages, suppressed
 
 BAD_FILES = {
     "archive.jsonl": b"PK\x03\x04\0\0",
@@ -251,3 +251,27 @@ def test_the_login_page_says_what_this_is_and_where_the_token_was_set(lived: Hou
         text = client.get("/login").text
         assert "<code>web.token</code>" in text and "<code>WEB_TOKEN</code>" in text
         assert "web login" not in text
+
+
+def test_an_address_that_was_stopped_is_resumed_by_the_button(
+    house: House, smtp: ScriptedSmtp
+) -> None:
+    house.by_mail(smtp.port)
+    house.make_due(AGENTS)
+    smtp.always["rcpt"] = "550 5.1.1 no such user"
+    house.run(BANDITS)
+    house.next_morning(APART)
+    with closed_pages(house, **PROXY, operators=["op@example.org"]) as (app, client):
+        ada = {"Remote-User": "ada@example.org"}
+        own = client.get("/me", headers=ada).text
+        assert "The mail server says that this address does not exist." in own
+        client.headers["Remote-User"] = "op@example.org"
+        [stopped] = problems(client)
+        assert "is stopped: the address does not exist" in stopped
+        assert "550 5.1.1 no such user" in stopped
+        listed_there = client.get("/deliveries").text
+        assert "the mail server, " in listed_there and "550 5.1.1 no such user" in listed_there
+        [recipient] = re.findall('name="recipient" value="([^"]+)"', stopped)
+        press(client, stopped, recipient=recipient)
+        assert problems(client) == []
+        assert suppressed(app) == []

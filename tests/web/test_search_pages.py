@@ -240,3 +240,17 @@ def test_a_topic_and_a_trial_show_what_each_part_matches(house: House) -> None:
             assert rows["bandits"] == ["1", "excluded"]
         for query in ("language", "agents"):  # the word, and not the topic of this name
             assert "Matches per term" not in client.get(f"/try?q={query}").text
+
+
+def test_a_sentence_is_doubted_on_the_pages_with_a_button_for_what_is_meant(house: House) -> None:
+    sentence = "language agents that play games together"
+    house.settings["topics"]["games"] = {"query": sentence}
+    house.run(AGENTS)
+    meant = 'name="q" value="language AND agents AND (play OR games)"'
+    with pages(house) as (_, client):
+        tried = client.get("/try", params={"q": sentence}).text
+        topic = client.get("/topics/games").text
+        assert all(meant in shown and "all 6 words must occur" in shown for shown in (tried, topic))
+        followed = client.get("/try", params={"q": "language AND agents AND (play OR games)"}).text
+        assert "Use this query" not in followed and "must occur" not in followed
+        assert "Use this query" not in client.get("/topics/agents").text

@@ -12,13 +12,14 @@ import re
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO
 
 from monitor.channels.base import TAKEN_OVER, down
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Letter
+from monitor.channels.email.unknown_address import says_unknown
 from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
@@ -33,7 +34,10 @@ _DOWN = (64, 66, 71, 72, 73, 77, 78, 126, 127)
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ")
 _SHOWN_BYTES = 300
 # A refusal of the server that the program passes on: "server message: 550 5.1.1 no such user".
-_SERVER_REPLY = re.compile(r"(?<![\w.])[45]\d\d[ -]")
+_SERVER_REPLY = re.compile(r"(?<![\w.])([45]\d\d)[ -]")
+_NO_USER = 67
+# How msmtp and others say that EX_DATAERR is about the recipient.
+_OF_RECIPIENT = re.compile(r"recipient address|RCPT TO")
 
 
 class Sendmail:
@@ -97,11 +101,12 @@ class Sendmail:
             process.wait()
             problem = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
             return Outcome(DeliveryState.UNKNOWN, problem)
-        return self._read_status(status, letter, _read_reason(output))
+        return self._read_status(status, letter, _read_lines(output))
 
-    def _read_status(self, status: int, letter: Letter, reason: str) -> Outcome:
+    def _read_status(self, status: int, letter: Letter, lines: Sequence[str]) -> Outcome:
         if status == 0:
             return Outcome(DeliveryState.SENT)
+        reason = "; ".join(_replies(lines) or lines[-1:])[:_SHOWN_BYTES]
         more = f": {reason}" if reason else ""
         if status < 0:
             ended = f"{self.program} was ended by signal {-status}{more}"
@@ -113,7 +118,9 @@ class Sendmail:
         state = DeliveryState.RETRY if status in _LATER else DeliveryState.UNKNOWN
         if status in _REFUSED:
             state = DeliveryState.FAILED
-        return Outcome(state, f"{error} ({meaning}) for {letter.recipient}{more}")
+        is_unknown = status in _REFUSED and _is_unknown(status, letter, lines)
+        error = f"{error} ({meaning}) for {letter.recipient}{more}"
+        return Outcome(state, error, address_refused=is_unknown)
 
 
 def _write_file(content: bytes) -> IO[bytes]:
@@ -123,11 +130,28 @@ def _write_file(content: bytes) -> IO[bytes]:
     return file
 
 
-def _read_reason(output: IO[bytes]) -> str:
-    """Return the lines with the server's own reply, or the last line if there are none."""
+def _read_lines(output: IO[bytes]) -> list[str]:
+    """Return the last lines that a program wrote."""
     output.seek(0, os.SEEK_END)
     output.seek(max(0, output.tell() - 4 * _SHOWN_BYTES))
     written = output.read().decode("utf-8", "replace").splitlines()
-    lines = [line for line in map(clean, written) if line]
-    replies = [line for line in lines if _SERVER_REPLY.search(line)]
-    return "; ".join(replies or lines[-1:])[:_SHOWN_BYTES]
+    return [line for line in map(clean, written) if line]
+
+
+def _replies(lines: Sequence[str]) -> list[str]:
+    """Return the lines with the server's own reply."""
+    return [line for line in lines if _SERVER_REPLY.search(line)]
+
+
+def _is_unknown(status: int, letter: Letter, lines: Sequence[str]) -> bool:
+    """Return whether the recipient does not exist: by the status, unless the server says more."""
+    replies = _replies(lines)
+    if status != _NO_USER and not any(map(_OF_RECIPIENT.search, lines)):
+        return False
+    if not replies:
+        return status == _NO_USER
+    first = _SERVER_REPLY.search(replies[0])
+    assert first
+    text = " ".join([replies[0][first.end() :], *replies[1:]])
+    sender, recipient = letter.sender, letter.recipient
+    return says_unknown(int(first[1]), text, sender, recipient, to_recipient=True)

@@ -26,6 +26,7 @@ from queue import LifoQueue
 from monitor.channels.base import TAKEN_OVER, down
 from monitor.channels.email.oauth import PERMISSION, TokenError, Tokens
 from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.email.unknown_address import says_unknown
 from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
@@ -302,7 +303,7 @@ class _Connection:
         times = self._timeouts
         try:
             reply = session.ask(times.rcpt, "RCPT", f"TO:<{letter.recipient}>")
-            self._expect(2, reply, session, letter)
+            self._expect(2, reply, session, letter, to_recipient=True)
             self._expect(3, session.ask(times.data, "DATA"), session, letter)
             session.send_text(_double_dots(letter.content), times.block)
         except (smtplib.SMTPException, OSError) as error:
@@ -310,10 +311,18 @@ class _Connection:
             broken = f"{self.host} broke off before the mail was handed over: {describe(error)}"
             raise NotSentError(Outcome(DeliveryState.RETRY, broken)) from error
 
-    def _expect(self, kind: int, reply: Reply, session: Session, letter: Letter) -> None:
+    def _expect(
+        self,
+        kind: int,
+        reply: Reply,
+        session: Session,
+        letter: Letter,
+        *,
+        to_recipient: bool = False,
+    ) -> None:
         if reply.kind != kind:
             self._reset(session, reply)
-            raise NotSentError(self._read_refusal(letter, reply))
+            raise NotSentError(self._read_refusal(letter, reply, to_recipient=to_recipient))
 
     def _reset(self, session: Session, reply: Reply) -> None:
         """Make the connection ready for the next letter, or drop it."""
@@ -323,14 +332,17 @@ class _Connection:
                 return
         self._drop()
 
-    def _read_refusal(self, letter: Letter, reply: Reply) -> Outcome:
+    def _read_refusal(self, letter: Letter, reply: Reply, *, to_recipient: bool) -> Outcome:
         error = f"{self.host} refused mail for {letter.recipient}: {reply}"
         if reply.kind != 5:
             return Outcome(DeliveryState.RETRY, error)
         if _SENDER.search(reply.text):
             return down(f"{self.host} refused the sender {letter.sender}: {reply}")
         if not _POLICY.search(reply.text):
-            return Outcome(DeliveryState.FAILED, error)
+            is_unknown = says_unknown(
+                reply.code, reply.text, letter.sender, letter.recipient, to_recipient=to_recipient
+            )
+            return Outcome(DeliveryState.FAILED, error, address_refused=is_unknown)
         self._blocked.add(letter.recipient)
         is_ours = len(self._blocked) >= POLICY_LIMIT
         if is_ours:  # the next round gets past those who refuse, to the recipients behind them
@@ -359,7 +371,8 @@ class _Connection:
         if reply.code == 421 or reply.kind not in (4, 5):
             self._drop()
         if reply.kind in (4, 5):
-            return self._read_refusal(letter, reply)
+            # By LMTP it is the reply for the one recipient (RFC 2033 4.2).
+            return self._read_refusal(letter, reply, to_recipient=bool(self.settings.lmtp))
         return Outcome(DeliveryState.UNKNOWN, f"{self.host} sent an unintelligible reply: {reply}")
 
 

@@ -13,12 +13,14 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from typing import NoReturn
 
 from monitor.errors import QueryError
 from monitor.match.language.mistakes import ALSO_WORDS, find_warnings, refuse_foreign
+from monitor.match.language.sentences import Sentence, find_sentence
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms, Term
 from monitor.match.language.tokens import QUOTES, Token, tokens
 from monitor.match.language.tree import (
@@ -125,7 +127,9 @@ def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
     weights = parser.weights
     _refuse_unreachable(root, weights, threshold)
     capitals = _doubt_capitals(root, token_list)
-    doubts = (*find_warnings(text, token_list), *parser.warnings, *capitals)
+    sentence = _find_sentence(text, token_list)
+    sentences = [_doubt_sentence(sentence)] if sentence else []
+    doubts = (*find_warnings(text, token_list), *parser.warnings, *capitals, *sentences)
     warnings = tuple(sorted(doubts, key=lambda doubt: doubt.position))
     return Query(text, root, warnings, tuple(weights.items()), threshold)
 
@@ -168,6 +172,29 @@ def _too_common(text: str, root: Node, common: Leaf) -> QueryError:
     add = "add a word that must occur beside it, or leave it out"
     hint = f"write ={word} for the abbreviation" if word.isupper() and len(word) > 1 else add
     return token.fault(f"“{word}” is too common: with it, the topic would match everything", hint)
+
+
+def meant_by(text: str) -> str:
+    """Return the query that is meant by a valid topic with a sentence, "" for any other."""
+    sentence = _find_sentence(text, tokens(text))
+    return sentence.query if sentence else ""
+
+
+def _find_sentence(text: str, token_list: Sequence[Token]) -> Sentence | None:
+    """Return a sentence of a topic if the query that is meant is valid: it has none itself."""
+    if sentence := find_sentence(text, token_list):
+        with suppress(QueryError):
+            parse_query(sentence.query)
+            return sentence
+    return None
+
+
+def _doubt_sentence(sentence: Sentence) -> QueryError:
+    return QueryError(
+        f"all {sentence.words} words must occur, which hardly any paper has",
+        sentence.position,
+        f"to find what is meant, write {sentence.query}",
+    )
 
 
 def _doubt_capitals(root: Node, token_list: Sequence[Token]) -> Iterator[QueryError]:

@@ -78,6 +78,16 @@ def close_gaps(tx: Transaction, subject: Subject, before: datetime, now: datetim
     tx.execute(gaps.values(ended_at=now, end_told_at=now, told_at=told_at))
 
 
+def replace_incident(
+    tx: Transaction, subject: Subject, kind: str, by: str, now: datetime, error: str
+) -> None:
+    """Open an incident of another kind in place of one. The operator is not notified of its end."""
+    old = sa.update(schema.incident).where(*_open(subject, kind))
+    told_at = sa.func.coalesce(_incident.told_at, now)
+    tx.execute(old.values(ended_at=now, end_told_at=now, told_at=told_at))
+    open_incident(tx, subject, by, now, error)
+
+
 def end_obsolete(tx: Transaction, living: Collection[Subject], now: datetime) -> None:
     """End the incidents of subjects that no longer exist: all but those in `living`.
 

@@ -59,6 +59,9 @@ _RECORD = (
         error=sa.bindparam("new_error"),
         owner="",
         changed_at=sa.bindparam("now"),
+        address_refused_at=sa.func.coalesce(
+            _delivery.address_refused_at, sa.bindparam("address_refused_at", type_=Instant)
+        ),
         **{name: sa.case((_is_unclear, v), else_=_delivery[name]) for name, v in _UNCLEAR.items()},
     )
     .returning(_delivery.id)
@@ -140,6 +143,7 @@ def record(
         "new_state": outcome.state,
         "next_attempt": next_attempt_at,
         "new_error": outcome.error,
+        "address_refused_at": now if outcome.address_refused else None,
     }
     return set(tx.scalars(_RECORD, parameters))
 

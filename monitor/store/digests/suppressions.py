@@ -3,6 +3,7 @@
     suppress     a row for a recipient and one subscription, or all (""); until a time, or for good
     withhold     open deliveries that a row forbids become `suppressed`, for good
     lift         the row goes; what was withheld is not sent afterwards
+    stop_refused a row for an address that does not exist, by the word of its mail server
 
 The configuration does not undo a row: it holds for the address, whoever names it. Claims look at
 the rows themselves (`is_withheld`), so that nothing is sent from the moment a row is committed.
@@ -11,21 +12,22 @@ the rows themselves (`is_withheld`), so that nothing is sent from the moment a r
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import DeliveryState, Suppression
+from monitor.model import Delivery, DeliveryState, Suppression
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.digests import incidents
-from monitor.store.digests.deliveries import WAITING, reaches_recipient
+from monitor.store.digests.deliveries import WAITING, conditions_for, reaches_recipient
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, insert_or_update
 
 ALL = ""
-# The incident of a store that was restored where the suppressions made since could not be read.
+# `how` of an address that a mail server refused.
+REFUSED = "refused"
 
 _row = schema.suppression.c
 _delivery = schema.delivery.c
@@ -45,22 +47,60 @@ def suppress(
     *,
     until: datetime | None = None,
     how: str,
+    reason: str | None = None,
 ) -> None:
     """Send a recipient nothing of a subscription (or of `ALL`), until a time or permanently.
 
     A later suppression of the same recipient and subscription replaces an earlier one. What waits
-    is withheld at once. `how` is "operator", "link", "one-click" or "page".
+    is withheld at once. `how` is "operator", "link", "one-click", "page" or `REFUSED`, which has a
+    reason.
     """
     key = {"address": address_of(recipient), "subscription": subscription}
     row = key | {"recipient": recipient.strip(), "since": now, "until": until, "how": how}
+    row["reason"] = reason
     insert_or_update(tx, schema.suppression, [row])
     withhold(tx, now)
 
 
 def lift(tx: Transaction, recipient: str, subscription: str) -> bool:
-    """Send a recipient what is composed from now on; return whether there was a suppression."""
+    """Send a recipient what is composed from now on; return whether there was a suppression.
+
+    Earlier refusals of the address no longer count.
+    """
     this = {"address": address_of(recipient), "subscription": subscription}
-    return tx.execute(sa.delete(schema.suppression).filter_by(**this)).rowcount == 1
+    if tx.execute(sa.delete(schema.suppression).filter_by(**this)).rowcount != 1:
+        return False
+    refused = _delivery.address_refused_at.is_not(None), *conditions_for(recipient.strip())
+    tx.execute(sa.update(schema.delivery).where(*refused).values(address_refused_at=None))
+    return True
+
+
+def stop_refused(
+    tx: Transaction, delivery: Delivery, reason: str, now: datetime, apart: timedelta
+) -> bool:
+    """Stop the address of a delivery that was refused now, and before; return whether it was.
+
+    Before: in another digest of any subscription, at least `apart` ago, since when nothing was
+    accepted for this address, or may have been. An address that is stopped stays as it is.
+    """
+    theirs = conditions_for(delivery.recipient)
+    refused_at = _delivery.address_refused_at
+    counted = sa.select(_delivery.id).join(schema.digest).where(_is_of_subscription())
+    before = (
+        sa.select(sa.func.max(refused_at))
+        .where(refused_at.is_not(None), refused_at <= now - apart, *theirs)
+        .where(_delivery.digest_id != delivery.digest_id, _delivery.id.in_(counted))
+    )
+    since = tx.scalar(before)
+    if since is None or tx.scalar(counted.where(_delivery.id == delivery.id)) is None:
+        return False
+    accepted = sa.and_(_delivery.state == DeliveryState.SENT, _delivery.changed_at >= since)
+    may_be = sa.or_(accepted, _delivery.handed_off_at >= since)
+    is_stopped = any(row.subscription == ALL for row in listing(tx, now, delivery.recipient))
+    if is_stopped or tx.scalar(sa.select(_delivery.id).where(may_be, *theirs).limit(1)) is not None:
+        return False
+    suppress(tx, delivery.recipient, ALL, now, how=REFUSED, reason=reason)
+    return True
 
 
 def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime) -> None:
@@ -113,7 +153,7 @@ def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str
 def withhold(tx: Transaction, now: datetime) -> None:
     """Mark open deliveries that a suppression forbids: they are not sent later either."""
     rows = tx.execute(
-        sa.select(_delivery.id, _row.since, _row.until, _row.how)
+        sa.select(_delivery.id, _row.since, _row.until, _row.how, _row.reason)
         .join(schema.digest)
         .join(schema.suppression, _forbids())
         .where(_delivery.state.in_(WAITING), _in_force(now))
@@ -162,6 +202,8 @@ def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bo
 def _reason(row: Any) -> str:
     if row.until is not None:
         return f"paused by the recipient until {row.until:%Y-%m-%d %H:%M} UTC"
+    if row.how == REFUSED:
+        return f"stopped on {row.since:%Y-%m-%d}: {row.reason}"
     by = "the operator" if row.how == "operator" else "the recipient"
     return f"stopped by {by} on {row.since:%Y-%m-%d}"
 

@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0041"
+VERSION = "0042"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -458,6 +458,8 @@ delivery = _table(
     Column("handed_off_at", Instant),
     # Since when its recipient does not want it (`suppression`).
     Column("withheld_at", Instant),
+    # When the server first said that its recipient's address does not exist.
+    Column("address_refused_at", Instant),
     sa.UniqueConstraint("digest_id", "channel", "recipient", "part"),
     sa.ForeignKeyConstraint(
         ["digest_id", "channel", "part"],
@@ -466,6 +468,11 @@ delivery = _table(
         ondelete="CASCADE",
     ),
     _partial("ix_delivery_open", "state", where="state NOT IN ('sent', 'superseded')"),
+    _partial(
+        "ix_delivery_address_refused",
+        "address_refused_at",
+        where="address_refused_at IS NOT NULL",
+    ),
 )
 
 # How many hand-offs in a row had no clear outcome, in each outage group.
@@ -503,6 +510,7 @@ suppression = _table(
     *_required(recipient=Text, since=Instant),
     Column("until", Instant),
     Column("how", Text, nullable=False),
+    Column("reason", Text),
     sqlite_with_rowid=False,
 )
 

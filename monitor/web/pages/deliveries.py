@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from monitor.commands import remedies
 from monitor.commands.status import will_be_sent_again
+from monitor.commands.suppressions import lift as resume
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
@@ -112,6 +113,5 @@ def suppress(visit: Visit, fields: Form) -> Response:
 @routes.form("/deliveries/lift", Role.OPERATOR)
 def lift(visit: Visit, fields: Form) -> Response:
     """Resume the digests of a recipient."""
-    with visit.runtime.database.writing() as tx:
-        suppressions.lift(tx, fields.get("recipient", ""), fields.get("subscription", ""))
+    resume(visit.runtime, fields.get("recipient", ""), fields.get("subscription", ""))
     return go(own_path(fields.get("next", "/deliveries")))

@@ -13,7 +13,8 @@ from monitor.commands.ratings import (
     VERDICTS,
     RaterScope,
     answers_of,
-    rate,
+    matches_any,
+    rate_any,
     remove_saved,
     saved,
     saves,
@@ -53,11 +54,17 @@ def one_paper(visit: Visit) -> Response:
     with runtime.database.reading() as tx:
         texts = write_papers.earlier_texts(tx, stored.id)
         marks = withdrawals.of_paper(tx, stored.id)
+        matching = matches_any(tx, stored.id, visit.subscriptions)
     topics = {match.topic for match in known.topics}
     answers = answers_of(runtime, stored.id, visit.viewer.name)
-    shown = {s.name: not topics.isdisjoint(s.topics) for s in visit.subscriptions}
-    asked = [name for name, is_matching in shown.items() if is_matching or name in answers]
-    own = {s.name for s in subscriptions_of(runtime, visit.viewer.address)}
+    shown = {s.name for s in visit.subscriptions}
+    with_topics = [s.name for s in visit.subscriptions if s.topics]
+    own = _own(visit)
+    # Nothing of the viewer's own matches: one answer for all of it.
+    unmatched = own if own and matching.isdisjoint(own) else ()
+    asked = [name for name in with_topics if name in matching or name in answers]
+    if not (unmatched or matching):
+        asked = with_topics
     return visit.show(
         "one_paper",
         known=known,
@@ -67,8 +74,13 @@ def one_paper(visit: Visit) -> Response:
         marks=marks,
         revisions=describe_revisions(texts, stored),
         answers=answers,
-        matching={name for name, is_matching in shown.items() if is_matching},
-        asked=sorted(asked, key=lambda name: (name not in own, name not in answers)),
+        matching=matching,
+        unmatched=unmatched,
+        given_to_all={verdict for name in unmatched for verdict in answers.get(name, ())},
+        asked=sorted(
+            (name for name in asked if name not in unmatched),
+            key=lambda name: (name not in own, name not in answers),
+        ),
         digests=[sent for sent in known.digests if sent.subscription in shown],
     )
 
@@ -102,14 +114,24 @@ def unmark_paper(visit: Visit, fields: Form) -> Response:
 
 @routes.form("/papers/{id}/rate", Role.READER)
 def rate_paper(visit: Visit, fields: Form) -> Response:
-    """Store an answer for a subscription that the viewer may see, or take it back."""
+    """Store an answer for a subscription that the viewer may see, or take it back.
+
+    Without one it is for all of the viewer's own.
+    """
     name, verdict = fields.get("subscription", ""), fields.get("verdict", "")
-    visit.require_subscription(name)
+    names = () if name else _own(visit)
+    names = names or (visit.require_subscription(name),)
     if verdict not in VERDICTS:
         raise UsageError("nothing was chosen", "choose one of the buttons")
     paper = visit.path_params["id"]
-    rate(visit.runtime, paper, verdict, RaterScope(name, who=visit.viewer.name), how="page")
+    rate_any(visit.runtime, paper, verdict, names, visit.viewer.name)
     return go(path_to("papers", paper))
+
+
+def _own(visit: Visit) -> tuple[str, ...]:
+    """Return the subscriptions with topics of which the viewer is a recipient."""
+    own = subscriptions_of(visit.runtime, visit.viewer.address)
+    return tuple(subscription.name for subscription in own if subscription.topics)
 
 
 @routes.page("/saved", Role.READER, takes=("after",))

@@ -22,7 +22,7 @@ from monitor.commands.topic_trial import (
     unnamed_topic,
 )
 from monitor.errors import QueryError
-from monitor.match import parse_query, parse_topic
+from monitor.match import meant_by, parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper, Topic, fill_days
 from monitor.pipeline.runtime import Runtime
 from monitor.store.topics import matches
@@ -77,6 +77,7 @@ def one_topic(visit: Visit) -> Response:
         subscribers=[s.name for s in visit.subscriptions if name in s.topics],
         parts=parts,
         warnings=[*map(str, parsed.warnings)],
+        meant=meant_by(topic.query),
         width=too_wide(parts.papers, parts.looked_at),
         feed=feed_path(visit, TOPIC, name),
     )
@@ -113,6 +114,7 @@ def try_query(visit: Visit) -> Response:
         query=query,
         fault=fault,
         trial=trial,
+        meant=meant_by(query) if trial else "",
         plot=plot_days(trial.days, "What it would have found") if trial else None,
         entries=entries,
         parts=parts,
