@@ -7,16 +7,14 @@ in one script; two of these that differ wholly, and none that agrees, are of two
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
-from functools import lru_cache
 
 from monitor.identity import authors, titles
 from monitor.identity.authors import Name
 from monitor.identity.features import abstract_agreement
+from monitor.identity.folded_record import FoldedRecord, fold_record, scripts
+from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import letters_agree, missing
 from monitor.identity.titles import Title
 from monitor.identity.word_rarity import rarity
@@ -32,10 +30,6 @@ SHARED_TERMS = 0.25
 MOSTLY = 0.6
 # Damaged titles have hardly a whole word in common.
 DAMAGED = 0.8
-# A script with fewer of the letters is that of a name or a formula.
-MAIN_SCRIPT = 0.25
-# How many letters say which script a text is in.
-MAX_LETTERS = 2_000
 # Titles up to this many letters are cut anywhere, and so begin like many others.
 MIN_CUT = 20
 _CUT_MARKS = ("[\u2026]", "\u2026", "...")
@@ -43,8 +37,6 @@ _CUT_MARKS = ("[\u2026]", "\u2026", "...")
 _PLACEHOLDERS = word_set(
     "notavailable titlenotavailable untitled notitle na none null unknown title unavailable"
 )
-# PubMed's note in place of a title, or behind one: "[Article in Chinese]".
-_LANGUAGE_NOTE = re.compile(r"\[(?:article|title|text|in)\b[^\[\]]{0,60}\]\.?", re.IGNORECASE)
 
 # Two strangers may share one of these family names: the most frequent ones among authors.
 COMMON_FAMILY_NAMES = word_set(
@@ -85,14 +77,14 @@ def compare_texts(a: Paper, b: Paper) -> Comparison:
     return Comparison.DIFFER if differing > 1 else Comparison.UNKNOWN
 
 
-def same_title(a: str, b: str) -> bool:
+def same_title(a: Paper, b: Paper) -> bool:
     """Whether two titles have the same letters, where one may be cut: "Agents that play ..."."""
-    ours, theirs = _title(a), _title(b)
+    ours, theirs = _title(fold_record(a)), _title(fold_record(b))
     if ours is None or theirs is None or ours.column:
         return False
     if ours.letters == theirs.letters:
         return True
-    return _is_beginning(a, theirs) or _is_beginning(b, ours)
+    return _is_beginning(a.title, theirs) or _is_beginning(b.title, ours)
 
 
 def _is_beginning(cut: str, whole: Title) -> bool:
@@ -100,24 +92,25 @@ def _is_beginning(cut: str, whole: Title) -> bool:
     mark = next(filter(bare.endswith, _CUT_MARKS), "")
     if not mark:
         return False
-    words = titles.title(bare.removesuffix(mark)).words
+    words = titles.title(repair(bare.removesuffix(mark))).words
     letters = "".join(words[:-1])  # the last word may be cut, too
     return len(letters) >= MIN_CUT and whole.letters.startswith(letters)
 
 
 def _each_field(a: Paper, b: Paper) -> Iterator[bool | None]:
     """Yield whether each field agrees, None where it cannot be compared; the costly one last."""
-    yield _titles_agree(a.title, b.title)
-    yield _authors_agree(a.authors, b.authors)
-    yield _abstracts_agree(a.abstract, b.abstract)
+    ours, theirs = fold_record(a), fold_record(b)
+    yield _titles_agree(ours, theirs)
+    yield _authors_agree(ours.names, theirs.names)
+    yield _abstracts_agree(ours, theirs)
 
 
 # ── one field ───────────────────────────────────────────────────────────────────────
 
 
-def _titles_agree(a: str, b: str) -> bool | None:
+def _titles_agree(a: FoldedRecord, b: FoldedRecord) -> bool | None:
     ours, theirs = _title(a), _title(b)
-    if ours is None or theirs is None or scripts(a).isdisjoint(scripts(b)):
+    if ours is None or theirs is None or a.title_scripts.isdisjoint(b.title_scripts):
         return None
     if ours.column or theirs.column:
         return None
@@ -132,11 +125,9 @@ def _titles_agree(a: str, b: str) -> bool | None:
     return covered or letters_agree(ours, theirs) >= DAMAGED
 
 
-@lru_cache(1024)
-def _title(text: str) -> Title | None:
+def _title(record: FoldedRecord) -> Title | None:
     """Return a title without notes on its language, None for one that stands for none."""
-    bare = _LANGUAGE_NOTE.sub("", text)
-    title = titles.title(bare)
+    title = record.title_without_note
     return None if not title.letters or title.letters in _PLACEHOLDERS else title
 
 
@@ -165,21 +156,8 @@ def _is_common(name: Name) -> bool:
     return not COMMON_FAMILY_NAMES.isdisjoint(word for word in name if len(word) > 1)
 
 
-def _abstracts_agree(a: str, b: str) -> bool | None:
+def _abstracts_agree(a: FoldedRecord, b: FoldedRecord) -> bool | None:
     pairs, terms = abstract_agreement(a, b)
-    if pairs is None or scripts(a).isdisjoint(scripts(b)):
+    if pairs is None or a.abstract_scripts.isdisjoint(b.abstract_scripts):
         return None
     return pairs >= SHARED_PAIRS or (terms or 0.0) >= SHARED_TERMS
-
-
-@lru_cache(1024)
-def scripts(text: str) -> frozenset[str]:
-    """Return the scripts in which a text is written, as Unicode names them: "LATIN", "CJK"."""
-    letters = Counter(_script(sign) for sign in text[:MAX_LETTERS] if sign.isalpha())
-    least = MAIN_SCRIPT * letters.total()
-    return frozenset(script for script, count in letters.items() if count >= least)
-
-
-@lru_cache(4096)
-def _script(sign: str) -> str:
-    return unicodedata.name(sign, "?").partition(" ")[0]

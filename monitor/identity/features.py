@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain, pairwise
 
 from msgspec import structs
 
-from monitor.identity import authors, title_likeness, titles, venues
+from monitor.identity import authors, title_likeness, venues
 from monitor.identity.authors import Agreement
+from monitor.identity.folded_record import FoldedAbstract, FoldedRecord, fold_record
 from monitor.identity.keys import LINK, claims_of, group_by_scheme
-from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import Likeness, near
-from monitor.identity.titles import Title, find_counts, numbers
-from monitor.identity.word_rarity import rarity
+from monitor.identity.titles import Title
 from monitor.model import Claim, Paper
-from monitor.text import plain, title_lengths
 from monitor.text.registrants import may_be_draft
 from monitor.text.spelling import american
 
@@ -27,10 +24,6 @@ TELLING_WORDS = 20
 PASSAGE = 12
 # How many words a title has before names that were run into it.
 MIN_WORDS = 2
-# How many characters are compared, beside `title_lengths.COMPARED`, so that no record takes
-# unbounded time. All authors may come as one string, which is split later.
-MAX_ABSTRACT_LENGTH = 20_000
-MAX_AUTHOR_LENGTH = 10_000
 # Less similar titles are compared no further if no author is shared.
 UNLIKE = 0.5
 
@@ -69,20 +62,20 @@ class Evidence:
 
 def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     """Return the evidence, None if two records clearly have nothing in common."""
-    a, b = _shorten(a), _shorten(b)
     a, b = _restore_authors(a, b), _restore_authors(b, a)
-    ours, theirs = titles.title(a.title), titles.title(b.title)
-    agreed = authors.agreement(a.authors, b.authors)
+    one, other = fold_record(a), fold_record(b)
+    ours, theirs = one.title, other.title
+    agreed = authors.agreement(one.names, other.names)
     met = agreed.met if agreed else 0
     if not met and title_likeness.letters_agree(ours, theirs) < UNLIKE:
         return None
-    here, there = venues.venue(a.venue), venues.venue(b.venue)
+    here, there = one.venue, other.venue
     year, other_year = _year(a) or here.year, _year(b) or there.year
-    text, other_text = _shingles(a.abstract), _shingles(b.abstract)
+    text, other_text = one.abstract, other.abstract
     pairs, terms = _agreement(text, other_text)
     # Catalogues mix the names of authors and venue into titles.
-    people = *authors.people(a.authors), *authors.people(b.authors)
-    explained = set(map(american, here.words.union(there.words, *people)))
+    names = here.words.union(there.words, *one.people, *other.people)
+    explained = set(map(american, names))
     title = title_likeness.likeness(ours, theirs, explained)
     printed = venues.both_published(here, there) and not (_is_archived(a) or _is_archived(b))
     no_place = printed and not venues.has_name(here)
@@ -100,21 +93,11 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
         abstract=pairs,
         terms=terms,
         new_passages=_new_passages(text, other_text) if no_place and pairs else 0.0,
-        same_numbers=title.other_number and _numbers(a.abstract) == _numbers(b.abstract),
+        same_numbers=title.other_number and one.abstract_numbers == other.abstract_numbers,
         other_subject=pairs is not None
         and _subject(ours, text, theirs, other_text)
         and _subject(theirs, other_text, ours, text),
         conflict=conflict,
-    )
-
-
-def _shorten(paper: Paper) -> Paper:
-    return structs.replace(
-        paper,
-        title=paper.title[: title_lengths.COMPARED],
-        abstract=paper.abstract[:MAX_ABSTRACT_LENGTH],
-        venue=paper.venue[: title_lengths.COMPARED],
-        authors=tuple(name[:MAX_AUTHOR_LENGTH] for name in paper.authors),
     )
 
 
@@ -123,17 +106,11 @@ def _is_archived(paper: Paper) -> bool:
     return "arxiv" in paper.keys or _preprint(paper.identifiers("doi"))
 
 
-def _subject(title: Title, text: _Shingles, other: Title, other_text: _Shingles) -> bool:
+def _subject(title: Title, text: FoldedAbstract, other: Title, other_text: FoldedAbstract) -> bool:
     """Whether one record has a rare word in title and abstract that the other lacks."""
     own = (title.distinct - other.distinct) & text.terms
     words = other.distinct | other_text.terms
     return any(not any(near(word, there) for there in words) for word in own - words)
-
-
-def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
-    words = plain(abstract).split()
-    written = {word for word in words if any(map(str.isdigit, word))}
-    return numbers(words) | find_counts(words) | written
 
 
 def _restore_authors(record: Paper, other: Paper) -> Paper:
@@ -143,8 +120,8 @@ def _restore_authors(record: Paper, other: Paper) -> Paper:
     """
     if record.authors or not other.authors:
         return record
-    names = authors.people(other.authors)
-    words = plain(repair(record.title)).split()
+    names = fold_record(other).people
+    words = fold_record(record).title_words
     met = [(words.index(name[-1]), name) for name in names if name[-1] in words]
     if not met or 3 * len(met) < 2 * len(names):
         return record
@@ -214,7 +191,7 @@ def _year(paper: Paper) -> int | None:
     return first.year if first else None
 
 
-def _agreement(ours: _Shingles, theirs: _Shingles) -> tuple[float | None, float | None]:
+def _agreement(ours: FoldedAbstract, theirs: FoldedAbstract) -> tuple[float | None, float | None]:
     """Return which shares of the fewer pairs of words, and of the fewer rare words, both have."""
     if min(len(ours.pairs), len(theirs.pairs)) < TELLING_WORDS:
         return None, None
@@ -223,7 +200,7 @@ def _agreement(ours: _Shingles, theirs: _Shingles) -> tuple[float | None, float 
     return pairs, len(ours.terms & theirs.terms) / fewest if fewest else None
 
 
-def _new_passages(a: _Shingles, b: _Shingles) -> float:
+def _new_passages(a: FoldedAbstract, b: FoldedAbstract) -> float:
     """Return the share of the shorter abstract's passages with at most one pair of the longer."""
     shorter, longer = sorted((a, b), key=lambda text: (len(text.words), text.words))
     pairs = list(pairwise(shorter.words))
@@ -232,24 +209,10 @@ def _new_passages(a: _Shingles, b: _Shingles) -> float:
     return new / len(passages)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shingles:
-    words: tuple[str, ...]
-    pairs: frozenset[tuple[str, str]]
-    terms: frozenset[str]
-
-
-@lru_cache(64)  # a record is compared with several candidates
-def _shingles(abstract: str) -> _Shingles:
-    words = tuple(map(american, plain(abstract).split()))
-    rare = frozenset(word for word in set(words) if rarity(word) > 1)
-    return _Shingles(words, frozenset(pairwise(words)), rare)
-
-
-def abstract_agreement(a: str, b: str) -> tuple[float | None, float | None]:
+def abstract_agreement(a: FoldedRecord, b: FoldedRecord) -> tuple[float | None, float | None]:
     """Return the shares of the shorter abstract's pairs of words, and rare words, in the longer.
 
     None if one is too short. Feeds cut abstracts, so the shorter one is measured, in pairs of
     neighbouring words, which two papers of one field do not share by chance.
     """
-    return _agreement(_shingles(a), _shingles(b))
+    return _agreement(a.abstract, b.abstract)

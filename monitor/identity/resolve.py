@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from msgspec import structs
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
 from monitor.identity.authors import agreement
-from monitor.identity.blocking import fold_title
 from monitor.identity.compare_texts import Comparison, compare_texts, same_title
 from monitor.identity.features import abstract_agreement
+from monitor.identity.folded_record import fold_names, fold_record, words_of_names
 from monitor.identity.keys import LINK, TEXT, doi, group_by_scheme, identifiers, page
 from monitor.identity.notices import contradicts, have_other_ids, is_about
 from monitor.identity.same_work import (
@@ -53,7 +51,6 @@ _BY_NAME = frozenset(
     (Finding.RULED_SAME, Finding.RULED_THIS, Finding.SAME_ENTRY, Finding.SAME_IDENTIFIER)
 )
 _SAME_ENTRY = Reason(Finding.SAME_ENTRY)
-_NAME = re.compile(r"[^\W\d_]{2,}")
 
 Key = tuple[str, str]
 Keys = Collection[Key]
@@ -257,7 +254,7 @@ def _titles_confirm(record: IncomingPaper, work: KnownWork) -> bool:
     if conflicting_scheme(record.keys, work.keys):
         return False
     return any(
-        same_title(record.paper.title, text.title)
+        same_title(record.paper, text)
         and not (is_about(record.paper, text) or contradicts(record.paper, text))
         for text in (work.paper, *work.texts)
     )
@@ -277,23 +274,13 @@ def may_match_cheaply(record: IncomingPaper, title: str, authors: tuple[str, ...
 
     Nearly all papers that share only a block have no word of either in common.
     """
-    text = _spoken(authors)
-    names = _names(record.paper.authors)
+    text = fold_names(authors)
+    names = fold_record(record.paper).words_of_names
     # A search in the joined text is fast, and nearly always finds nothing.
-    if any(map(text.__contains__, names)) and not names.isdisjoint(_NAME.findall(text)):
+    if any(map(text.__contains__, names)) and not names.isdisjoint(words_of_names(text)):
         return True
     key = title_key(title)
     return Indel.normalized_similarity(record.title_key, key, score_cutoff=MIN_TITLE) > 0
-
-
-def _spoken(authors: tuple[str, ...]) -> str:
-    return fold_title(" ".join(authors)).casefold()
-
-
-@lru_cache(16)  # a paper's candidates follow each other
-def _names(authors: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of names, without initials."""
-    return frozenset(_NAME.findall(_spoken(authors)))
 
 
 def _texts_confirm_link(record: IncomingPaper, paper: Paper, keys: Keys) -> bool:
@@ -304,7 +291,7 @@ def _texts_confirm_link(record: IncomingPaper, paper: Paper, keys: Keys) -> bool
     if have_other_ids(record.own_keys, keys):
         return False
     title = fuzz.ratio(plain(record.paper.title).casefold(), plain(paper.title).casefold()) / 100
-    abstract, _ = abstract_agreement(record.paper.abstract, paper.abstract)
+    abstract, _ = abstract_agreement(fold_record(record.paper), fold_record(paper))
     alike = title >= CORRECTED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
     return alike and not differ_under_one_name(record.paper, paper)
 

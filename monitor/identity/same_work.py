@@ -91,7 +91,7 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
         if compare_texts(a, b) is Comparison.DIFFER:
             return _two(same, Reason(Finding.NOTHING_ELSE_AGREES))
         return Verdict(1.0, True, (same,))
-    if shared.mention and not other and same_title(a.title, b.title) and not contradicts(a, b):
+    if shared.mention and not other and same_title(a, b) and not contradicts(a, b):
         return Verdict(1.0, True, (Reason(Finding.SAME_IDENTIFIER, shared.mention),))
     if finding := contradicts(a, b):
         return _two(Reason(finding))

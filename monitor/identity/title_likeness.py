@@ -21,7 +21,6 @@ from monitor.identity.titles import (
     Title,
     contrary,
     number_of,
-    pieces,
 )
 from monitor.identity.word_rarity import rarity
 from monitor.text import plain
@@ -97,7 +96,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         subtitled=subtitled,
         letters=letters,
         sorted=Indel.normalized_similarity(a.sorted, b.sorted),
-        core=max(letters, _pieces_agree(a.text, b.text)) if compared else letters,
+        core=max(letters, _pieces_agree(a, b)) if compared else letters,
         ends=_ends_agree(a.letters, b.letters) if compared else letters,
         covered=max(shared_a / max(a.weight, 0.1), shared_b / max(b.weight, 0.1)),
         shared=shared,
@@ -123,10 +122,10 @@ def _ends_agree(a: str, b: str) -> float:
     return max(Indel.normalized_similarity(shorter, end) for end in ends)
 
 
-def _pieces_agree(a: str, b: str) -> float:
+def _pieces_agree(a: Title, b: Title) -> float:
     best = 0.0
-    for ours in pieces(a):
-        for theirs in pieces(b):
+    for ours in a.pieces:
+        for theirs in b.pieces:
             best = max(best, Indel.normalized_similarity(ours, theirs, score_cutoff=best))
     return best
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
 from math import fsum
 
-from monitor.identity.mojibake import repair
 from monitor.identity.word_rarity import rarity
 from monitor.text import plain
 from monitor.text.spelling import american
@@ -142,7 +141,7 @@ LEFT_BEHIND = frozenset(_LEFT_BEHIND_WORDS.split())
 WORD = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Title:
     """A title prepared for comparison: folded words in order, as a set, and joined.
 
@@ -165,10 +164,26 @@ class Title:
     about: bool
     text: str
 
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """The letters of the title up to each of its first signs, and from each sign on.
 
-@lru_cache(1024)
-def title(text: str) -> Title:
-    whole = _without_notes(repair(text))
+        Pieces of too few words are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996"
+        begins with the whole title, and "Lomet, D.: Data Cubes" ends with it.
+        """
+        parts = [_trim(words) for part in SIGN.split(self.text) if (words := plain(part).split())]
+        heads: dict[str, None] = {}
+        for sign in range(min(MAX_SIGNS, len(parts))):
+            for side in (parts[: sign + 1], parts[sign:]):
+                words = [word for part in side for word in part]
+                if fsum(map(rarity, set(words))) >= MIN_PIECE_WEIGHT:
+                    heads["".join(words)] = None
+        return tuple(heads)
+
+
+def title(repaired: str) -> Title:
+    """Return a title prepared for comparison, of its text without mojibake."""
+    whole = _without_notes(repaired)
     folded = plain(whole)
     words = tuple(map(american, WORD.findall(folded)))
     distinct = frozenset(words)
@@ -232,23 +247,6 @@ SIGN = re.compile(
 # Pieces of less weight, such as two rare words, may be any title's.
 MIN_PIECE_WEIGHT = 3.5
 MAX_SIGNS = 5
-
-
-@lru_cache(1024)
-def pieces(title: str) -> tuple[str, ...]:
-    """Return the letters of a title up to each of its first signs, and from each sign on.
-
-    Pieces of too few words are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996" begins
-    with the whole title, and "Lomet, D.: Data Cubes" ends with it.
-    """
-    parts = [_trim(words) for part in SIGN.split(repair(title)) if (words := plain(part).split())]
-    heads: dict[str, None] = {}
-    for sign in range(min(MAX_SIGNS, len(parts))):
-        for side in (parts[: sign + 1], parts[sign:]):
-            words = [word for part in side for word in part]
-            if fsum(map(rarity, set(words))) >= MIN_PIECE_WEIGHT:
-                heads["".join(words)] = None
-    return tuple(heads)
 
 
 def _trim(words: list[str]) -> list[str]:

@@ -93,8 +93,8 @@ def make_searchable(runtime: Runtime, most: int | None = None) -> int:
     """
 
     def add(tx: Transaction) -> int:
-        batch = papers.load(tx, search.waiting(tx, BATCH))
-        rows = [(id, paper_keywords(stored.paper)) for id, stored in batch.items()]
+        batch = papers.with_indexed_fields(tx, search.waiting(tx, BATCH))
+        rows = [(id, paper_keywords(paper)) for id, paper in batch.items()]
         search.save(tx, rows)
         return len(rows)
 

@@ -14,7 +14,7 @@ from monitor.store.digests.deliveries import can_be_superseded, reaches_anyone, 
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, insert_all, insert_new
+from monitor.store.engine.sql import among, insert_all, insert_new, one_of
 from monitor.store.papers import papers
 
 _digest = schema.digest.c
@@ -62,7 +62,7 @@ def freeze(
     times = {"due_at": digest.due_at, "composed_at": digest.composed_at}
     row = {**key, **times, "papers": digest.papers, "content": {}, "packed": content}
     if insert_new(tx, schema.digest, [row]):
-        digest_id = tx.execute(sa.select(_digest.id).filter_by(**key)).scalar_one()
+        digest_id = tx.execute(_ID, key).scalar_one()
         if is_subscription:
             _supersede(tx, digest.subscription, digest_id, now)
         if _take_items(tx, digest, digest_id) and _take_events(tx, digest, digest_id):
@@ -75,12 +75,22 @@ def freeze(
 
 def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
     """Wait for other composers of a subscription. False for notices to the operator."""
-    row = schema.subscription.c
-    lock = sa.select(row.name).where(row.name == subscription).with_for_update()
-    return tx.execute(lock).first() is not None
+    return tx.execute(_LOCK, {"subscription": subscription}).first() is not None
 
 
-# Built once: every digest runs it.
+# Built once, as all of these: every digest runs them.
+_LOCK = (
+    sa.select(schema.subscription.c.name)
+    .where(schema.subscription.c.name == sa.bindparam("subscription"))
+    .with_for_update()
+)
+_ID = sa.select(_digest.id).where(
+    _digest.subscription == sa.bindparam("subscription"),
+    _digest.period == sa.bindparam("period"),
+)
+_TAKEN_BEFORE = sa.select(_item.paper_id, _item.revision).where(
+    _item.subscription == sa.bindparam("subscription"), one_of(_item.paper_id)
+)
 _EARLIER = sa.select(_digest.id).where(
     _digest.subscription == sa.bindparam("subscription"),
     _digest.id != sa.bindparam("id"),
@@ -124,9 +134,8 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     # SQLite has one writer, and refuses items of papers that are gone.
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
-    own = sa.select(_item.paper_id, _item.revision).filter_by(subscription=digest.subscription)
-    earlier = own.where(among(_item.paper_id, entries))
-    if any(revision >= entries[id][0] for id, revision in tx.execute(earlier)):
+    earlier = tx.execute(_TAKEN_BEFORE, {"subscription": digest.subscription, "values": entries})
+    if any(revision >= entries[id][0] for id, revision in earlier):
         return False
     of_digest = {"subscription": digest.subscription, "digest_id": digest_id}
     rows = [

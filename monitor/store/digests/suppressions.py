@@ -128,9 +128,15 @@ def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:
     """Return the recipients whose pause of a subscription has ended."""
-    over = _row.subscription.in_((ALL, subscription)), _row.until <= now
-    ended = set(tx.scalars(sa.select(_row.address).where(*over)))
+    ended = set(tx.scalars(_OVER, {"subscription": subscription, "now": now}))
     return [recipient for recipient in recipients if address_of(recipient) in ended]
+
+
+# Built once: every digest runs it.
+_OVER = sa.select(_row.address).where(
+    _row.subscription.in_((ALL, sa.bindparam("subscription"))),
+    _row.until <= sa.bindparam("now", type_=_row.until.type),
+)
 
 
 def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -277,7 +278,9 @@ def _rows_of_arrays(table: sa.Table, names: Sequence[str]) -> sa.Select[Any]:
 def _bind(tx: sa.Connection, compiled: Any, name: str, rows: Sequence[Row]) -> list[Any]:
     """Return the values of a parameter in all rows, as the driver takes them."""
     type_ = compiled.binds[name].type
-    process = type_.dialect_impl(tx.dialect).bind_processor(tx.dialect) or (lambda value: value)
+    process = type_.dialect_impl(tx.dialect).bind_processor(tx.dialect)
     if name not in rows[0]:  # a constant of the statement
-        return [process(compiled.params[name])] * len(rows)
-    return [process(row[name]) for row in rows]
+        value = compiled.params[name]
+        return [process(value) if process else value] * len(rows)
+    values = map(itemgetter(name), rows)
+    return list(map(process, values) if process else values)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.keys import LINK, group_by_scheme
 from monitor.model import ChangeKind, Paper, Sighting, StoredPaper
-from monitor.model.paper_fields import FIELDS, PURGED, Form, PaperField
+from monitor.model.paper_fields import FIELDS, INDEXED, PURGED, Form, PaperField
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, index_value, one_of
@@ -164,6 +164,13 @@ def without_link(tx: Transaction, after: int, since: datetime, limit: int) -> li
     return list(tx.scalars(query.order_by(_paper.id).limit(limit)))
 
 
+def with_indexed_fields(tx: Transaction, ids: Iterable[int]) -> dict[int, Paper]:
+    """Return stored papers by id, with the fields that are in the search index alone."""
+    return {
+        row.id: _to_paper(row, _READING_INDEXED) for row in tx.execute(_INDEXED, {"values": ids})
+    }
+
+
 def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return the titles and authors of stored papers by id."""
     if not (wanted := set(ids)):
@@ -175,17 +182,18 @@ def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[st
 def _to_stored_paper(row: Any, keys: Iterable[tuple[str, str]]) -> StoredPaper:
     # `Paper.url` has the link.
     by_scheme = group_by_scheme(pair for pair in keys if pair[0] != LINK)
-    columns = row._mapping
-    paper = Paper(
-        **{
-            name: read(value) if read else value
-            for name, column, read in _READING
-            if (value := columns[column]) is not None
-        },
-        keys={s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()},
-    )
+    by_name = {s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()}
+    paper = _to_paper(row, _READING, keys=by_name)
     purged = row.purged_at is not None
     return StoredPaper(row.id, paper, row.first_seen_at, row.news_at, row.revision, purged)
+
+
+def _to_paper(row: Any, reading: Iterable[_Reading], **fields: Any) -> Paper:
+    columns = row._mapping
+    for name, column, read in reading:
+        if (value := columns[column]) is not None:
+            fields[name] = read(value) if read else value
+    return Paper(**fields)
 
 
 def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
@@ -224,4 +232,12 @@ PURGED_COLUMNS = {
     for field in _STORED
     if PURGED in field.uses
 }
-_READING = [(field.name, field.column, _reader(field)) for field in _STORED]
+# The name and the column of a field, and what reads a value of the column.
+_Reading: TypeAlias = tuple[str, str, Callable[[Any], Any] | None]
+_READING: list[_Reading] = [(field.name, field.column, _reader(field)) for field in _STORED]
+_READING_INDEXED = [
+    reading for field, reading in zip(_STORED, _READING, strict=True) if INDEXED in field.uses
+]
+_INDEXED = sa.select(_paper.id, *(_paper[column] for _, column, _ in _READING_INDEXED)).where(
+    one_of(_paper.id)
+)

@@ -144,11 +144,18 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     return {id: names for id, (_, names) in last_announcements(tx, ids).items()}
 
 
-# Built once: every digest runs it.
+# Built once: every digest runs both.
 _ANNOUNCED = (
     sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
     .where(one_of(_sighting.paper_id), _sighting.filled.is_(None))
     .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
+
+
+_RECOGNISED = (
+    sa.select(_sighting.paper_id)
+    .where(one_of(_sighting.paper_id), _sighting.why.is_not(None))
+    .distinct()
 )
 
 
@@ -168,8 +175,7 @@ def last_announcements(
 
 def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
     """Return the papers that a record was recognised as: those with a reason to be one."""
-    query = sa.select(_sighting.paper_id).where(among(_sighting.paper_id, ids))
-    return set(tx.scalars(query.where(_sighting.why.is_not(None)).distinct()))
+    return set(tx.scalars(_RECOGNISED, {"values": ids}))
 
 
 def papers_with_several(tx: Transaction, after: int, limit: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from msgspec import structs
@@ -142,8 +143,32 @@ def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
 
 
 def _events(tx: Transaction, wanted: sa.ColumnElement[bool]) -> list[ReferenceEvent]:
-    rows = tx.execute(sa.select(_event.id, _event.packed).where(wanted).order_by(_event.id))
+    return _read(tx.execute(_select(wanted)))
+
+
+def _select(*wanted: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(_event.id, _event.packed).where(*wanted).order_by(_event.id)
+
+
+def _read(rows: Iterable[Any]) -> list[ReferenceEvent]:
     return [structs.replace(unpack(packed, ReferenceEvent), id=id) for id, packed in rows]
+
+
+def _is_sent(subscription: sa.ColumnElement[str], *, fresh: bool) -> sa.Exists:
+    """Whether an event is in a digest of a subscription; in one that was sent, if not `fresh`."""
+    own = _item.subscription == subscription, _item.event_id == _event.id
+    sent = sa.select(_item.digest_id).where(*own)
+    return (sent if fresh else sent.where(reaches_anyone(_item.digest_id))).exists()
+
+
+# The unsent corrections for a subscription, by `fresh`. Built once: every digest runs one.
+_CORRECTIONS = {
+    fresh: _select(
+        _event.id.in_(sa.select(_key.event_id).where(_key.key == sa.bindparam("audience"))),
+        ~_is_sent(sa.bindparam("subscription"), fresh=fresh),
+    )
+    for fresh in (False, True)
+}
 
 
 def unsent(
@@ -160,16 +185,14 @@ def unsent(
     Events in a digest that reached no recipient are unsent, but not `fresh`. An event is left out
     if all `recipients` (channel, recipient) get it from other subscriptions.
     """
-    sent = sa.select(_item.digest_id).filter_by(subscription=subscription, event_id=_event.id)
-    if not fresh:
-        sent = sent.where(reaches_anyone(_item.digest_id))
-    for_it = sa.select(_key.event_id).where(_key.key == _audience_key(subscription))
-    corrections = [
-        event
-        for event in _events(tx, sa.and_(_event.id.in_(for_it), ~sent.exists()))
-        if subscription in event.audience
-    ]
-    concerned = [*corrections, *_of_libraries(tx, libraries, ~sent.exists(), now)]
+    values = {"subscription": subscription, "audience": _audience_key(subscription)}
+    corrections = _read(tx.execute(_CORRECTIONS[fresh], values))
+    concerned = [event for event in corrections if subscription in event.audience]
+    if libraries:
+        is_unsent = ~_is_sent(sa.literal(subscription), fresh=fresh)
+        concerned += _of_libraries(tx, libraries, is_unsent, now)
+    if not concerned:  # as for most digests
+        return []
     elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
 
@@ -178,8 +201,6 @@ def _of_libraries(
     tx: Transaction, libraries: Collection[str], is_unsent: sa.ColumnElement[bool], now: datetime
 ) -> list[ReferenceEvent]:
     """Return the unsent events of works in libraries, under the titles of their entries."""
-    if not libraries:
-        return []
     collection, entry_key = schema.collection.c, schema.collection_key.c
     chosen = sa.select(collection.id).where(among(collection.source, libraries))
     in_libraries = (
