@@ -33,7 +33,7 @@ _BARE_ADDRESS = re.compile(
 _TOKEN = re.compile(r"[^\W_]+(?:['’.,][^\W_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _UNIT = re.compile(
-    r"\d(?:[.,\d])*\s?(%|‰|°\w?|[kKMGT]?[BbWVJ]\b|[munpk]?[msg]\b|[GMk]?Hz\b|x\b|×|\$|€)"
+    r"(?<![\d.,])\d[.,\d]*+\s?(%|‰|°\w?|[kKMGT]?[BbWVJ]\b|[munpk]?[msg]\b|[GMk]?Hz\b|x\b|×|\$|€)"
 )
 _WORD_NUMBERS = word_set(
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
