@@ -61,7 +61,7 @@ def write_digests(
     """Write a past digest, or the next one, of one subscription or all. Raises MonitorError."""
     names = [name] if name else [s.name for s in runtime.subscriptions]
     composed: Iterable[Digest] = (
-        [past_digest(runtime, name, period)] if period else rehearse(runtime, names, early=True)
+        [past_digest(runtime, name, period)] if period else rehearse(runtime, names, ahead=True)
     )
     folder = _temporary_folder()
     return [FORMS[form](runtime, folder, digest) for digest in composed]
@@ -75,7 +75,7 @@ def write_samples(templates: Path | None, now: datetime | None) -> list[DigestRe
     settings = load(folder / "monitor.yaml").model_copy(update={"templates": templates})
     with open_app(settings, clock_at(now)) as app:
         app.once.ingest()
-        composed = rehearse(app.runtime, [], early=True)
+        composed = rehearse(app.runtime, [], ahead=True)
         return [
             write(app.runtime, folder / form, digest)
             for form, write in FORMS.items()

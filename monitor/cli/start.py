@@ -116,7 +116,7 @@ def play(
                 shutil.copyfile(seeds[NOTICE], directory / NOTICE)
         with open_app(settings, clock_at(day)) as app:
             runs += app.once.ingest((), on_progress)
-            sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
+            sent += app.once.digest([*settings.subscriptions], ahead=True, failed=failed)
             for title, verdict in RATED.items() if dump else ():
                 with suppress(UsageError):  # not read yet, or the topic was taken out of the file
                     rate(app.runtime, title, verdict, RATER)

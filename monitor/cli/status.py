@@ -6,10 +6,11 @@ from rich.text import Text
 
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, finish
-from monitor.cli.terminal import at, console, show_table, with_sign
+from monitor.cli.terminal import console, show_table, with_sign
 from monitor.commands.json_output import status_json
 from monitor.commands.status import Status
 from monitor.commands.status import status as read_status
+from monitor.digest.about import describe_next
 from monitor.digest.wording import format_count
 
 
@@ -32,9 +33,9 @@ def _show_status(report: Status) -> None:
         console.print(" Seen and new: in the last 24 hours.", style="dim")
     due = []
     for s in report.subscriptions:
-        when = at(s.next_due, s.timezone) if s.next_due else "at once"
+        when = describe_next(s.upcoming, s.timezone, with_zone=True)
         due.append((s.name, when, s.waiting + s.changes, s.why))
-    headings = ("Subscription", "Next due", "Waiting", "Why")
+    headings = ("Subscription", "Next digest", "Waiting", "Why")
     show_table(headings, due, "There are no subscriptions yet.")
     counts = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)
     console.print(f"Deliveries: {counts or 'none yet'}")

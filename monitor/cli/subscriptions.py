@@ -16,7 +16,7 @@ from monitor.commands.subscriptions import (
     find_subscriptions,
     report,
 )
-from monitor.digest.about import describe_schedule
+from monitor.digest.about import describe_next, describe_schedule
 from monitor.digest.wording import format_count
 
 # Names in a cell of the table.
@@ -39,7 +39,7 @@ def _show(listed: Sequence[SubscriptionReport]) -> None:
             known.name,
             _shorten(known.recipients, "recipient"),
             describe_schedule(known.schedule, known.timezone),
-            _next(known),
+            describe_next(known.upcoming, known.timezone, with_zone=True),
             known.waiting + known.changes,
             ", ".join(known.troubles),
         )
@@ -59,19 +59,13 @@ def _show_each(listed: Sequence[SubscriptionReport]) -> None:
             ("recipients", ", ".join(known.recipients)),
             ("channels", ", ".join(known.channels)),
             ("sent", describe_schedule(known.schedule, known.timezone)),
-            ("next", _next(known)),
+            ("next", describe_next(known.upcoming, known.timezone, with_zone=True)),
             ("last", at(known.last.composed_at, known.timezone) if known.last else "none yet"),
             ("waiting", known.waits),
             ("stopped", "; ".join(f"{recipient}, {until}" for recipient, until in stops)),
             ("trouble", ", ".join(known.troubles)),
         ]
         console.print(Text(known.name, "bold"), facts(row for row in rows if row[1]), "")
-
-
-def _next(known: SubscriptionReport) -> str:
-    if known.paused_until:
-        return f"paused until {known.paused_until}"
-    return at(known.next, known.timezone) if known.next else "when there is news"
 
 
 def _shorten(names: Sequence[str], noun: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import get_args
 
@@ -15,10 +16,11 @@ from monitor.cli.terminal import console, print_error, reading, show_table
 from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
 from monitor.commands.json_output import Answer, pick
-from monitor.commands.status import local_time
 from monitor.config.settings import SubscriptionSettings
+from monitor.digest.about import describe_next
+from monitor.digest.wording import format_count
 from monitor.errors import UsageError
-from monitor.model import DeliveryState, FirstRun, Run, RunOutcome
+from monitor.model import DeliveryState, FirstRun, NextKind, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
@@ -59,7 +61,7 @@ def ingest(
 def digest(
     call: Call,
     names: list[str] | None = argument("SUBSCRIPTION", default=None),
-    early: bool = flag("--early", "Send the next digest of the named subscriptions now."),
+    early: bool = flag("--early", "Send the named subscriptions an extra digest now."),
     dry_run: bool = flag("--dry-run", "Write the digests as pages; send and store nothing."),
     order: str | None = option(
         "--order",
@@ -177,12 +179,13 @@ def _show_digests(
         for known in waiting:
             wait = "waits" if known.waiting + known.changes == 1 else "wait"
             text = f"{known.name}: {known.waits} {wait}"
-            if known.paused_until:
-                console.print(escape(f"{text}; paused until {known.paused_until}."))
+            due = describe_next(known.upcoming, known.timezone, with_zone=True)
+            text += f". Next digest: {due}."
+            if known.upcoming.kind in (NextKind.PAUSED, NextKind.STOPPED):
+                console.print(escape(text))
                 continue
-            due = f" for {local_time(known.next, known.timezone)}" if known.next else ""
             early = full_command(f"digest --early {shlex.quote(known.name)}", call.config)
-            console.print(escape(f"{text}{due}. Send now: {early}"))
+            console.print(escape(f"{text} Send now: {early}"))
     for name, fault in failed.items():
         print_error(f"{name} failed", reason(fault))
 
@@ -192,7 +195,11 @@ def _show_sent(sent: Sequence[DigestReport]) -> None:
     rows: list[tuple[object, ...]] = []
     for report in sent:
         about = report.subscription, report.period, report.news
-        rows += [(*about, d.channel, d.recipient, d.state) for d in report.deliveries]
+        # Parts of a digest that fared alike are one row.
+        parts = Counter((d.channel, d.recipient, d.state) for d in report.deliveries)
+        for (channel, recipient, state), count in parts.items():
+            shown = f"{state}, {format_count(count, 'part')}" if count > 1 else state
+            rows.append((*about, channel, recipient, shown))
         if not report.deliveries:
             rows.append((*about, None, None, Text("nothing to send", "dim")))
     show_table(columns, rows)

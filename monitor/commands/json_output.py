@@ -48,7 +48,11 @@ def plain(value: Any) -> Any:
 
 def status_json(report: Status) -> Answer:
     """Return the state of everything; `suppressions` and `warnings` only if there are any."""
-    answer: Answer = plain(report) | {"problems": [problem.text for problem in report.problems]}
+    names = "name timezone next_due last_period last_papers waiting changes why paused_until"
+    answer: Answer = plain(report) | {
+        "subscriptions": [pick(known, names) for known in report.subscriptions],
+        "problems": [problem.text for problem in report.problems],
+    }
     for name in ("suppressions", "warnings"):
         if not answer[name]:
             del answer[name]

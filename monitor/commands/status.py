@@ -14,17 +14,26 @@ import msgspec
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, last_sign
 from monitor.config.warnings import unencrypted_pages
-from monitor.digest.about import join_words
+from monitor.digest.about import describe_next, join_words
 from monitor.digest.delivery_words import WORDS
 from monitor.digest.incident_words import FAILING_FILES, name_subject, words_for
 from monitor.digest.incident_words import describe as describe_incident
 from monitor.digest.page_paths import page_about, path_to
-from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
-from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceReport, SourceWarning
+from monitor.model import (
+    Delivery,
+    DeliveryState,
+    ListedDigest,
+    NextDigest,
+    NextKind,
+    Role,
+    SourceReport,
+    SourceWarning,
+)
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
+from monitor.pipeline.next_digest import by_address, next_digest, next_digests, overdue_slot
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, suppressions
@@ -33,7 +42,6 @@ from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import undecided
 from monitor.store.sources import collections, reference_events, runs
 from monitor.store.topics import matches, subscriptions
-from monitor.store.topics.subscriptions import SubscriptionState
 
 
 class SourceStatus(msgspec.Struct, frozen=True):
@@ -68,13 +76,17 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
 
     name: str
     timezone: str
-    next_due: datetime | None
+    upcoming: NextDigest
     last_period: str
     last_papers: int
     waiting: int
     changes: int
     why: str
     paused_until: date | None = None
+
+    @property
+    def next_due(self) -> datetime | None:
+        return self.upcoming.at
 
 
 class Action(StrEnum):
@@ -124,6 +136,7 @@ class _View:
         """Read the states of these subscriptions, or of all."""
         self.tx, self.runtime, self.now, self.zone = tx, runtime, runtime.clock.now(), zone
         self.states = subscriptions.states(tx, names)
+        self.suppressed = by_address(suppressions.listing(tx, self.now))
         self.incidents = stored_incidents.open_incidents(tx)
 
     def time(self, at: datetime) -> str:
@@ -152,7 +165,7 @@ def status(
         sources = tuple(_sources(tx, runtime))
         reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
-        suppressed = len(suppressions.listing(tx, view.now))
+        suppressed = sum(map(len, view.suppressed.values()))
         problems = list(_stored_problems(view))
     problems += _present_problems(runtime, probe)
     unencrypted = unencrypted_pages(runtime.settings)
@@ -168,15 +181,16 @@ def status(
 
 
 def soonest(runtime: Runtime, count: int) -> list[Subscription]:
-    """Return the subscriptions that are due next, last those of no time: immediate or paused."""
-    now, never = runtime.clock.now(), datetime.max.replace(tzinfo=UTC)
+    """Return the subscriptions that are due next, last those that are immediate or paused."""
     with runtime.database.reading() as tx:
-        states = subscriptions.states(tx)
-    due = {
-        s.name: never if is_paused(s, now) else next_slot(s, states.get(s.name), now) or never
-        for s in runtime.subscriptions
-    }
-    return sorted(runtime.subscriptions, key=lambda known: due[known.name])[:count]
+        upcoming = next_digests(tx, runtime.subscriptions, runtime.clock.now())
+
+    def due(subscription: Subscription) -> datetime:
+        known = upcoming[subscription.name]
+        has_time = known.at and known.kind is not NextKind.PAUSED
+        return known.at if known.at and has_time else datetime.max.replace(tzinfo=UTC)
+
+    return sorted(runtime.subscriptions, key=due)[:count]
 
 
 def sources_status(runtime: Runtime) -> tuple[SourceStatus, ...]:
@@ -217,16 +231,17 @@ def _sources(tx: Transaction, runtime: Runtime) -> Iterator[SourceStatus]:
 def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus:
     state = view.states.get(subscription.name)
     last = digests.latest_report(view.tx, subscription.name)
-    due, paused = next_slot(subscription, state, view.now), is_paused(subscription, view.now)
+    upcoming = next_digest(subscription, state, view.suppressed, view.now)
+    paused = is_paused(subscription, view.now)
     return SubscriptionStatus(
         name=subscription.name,
         timezone=subscription.settings.timezone,
-        next_due=due,
+        upcoming=upcoming,
         last_period=last[0].period if last else "",
         last_papers=last[0].papers if last else 0,
         waiting=matches.waiting(view.tx, subscription.name, view.now) if state else 0,
         changes=count_changes(view.tx, subscription, view.now),
-        why=_why(view, subscription, last, due),
+        why=_why(view, subscription, last, upcoming),
         paused_until=subscription.settings.pause_until if paused else None,
     )
 
@@ -241,15 +256,14 @@ def _why(
     view: _View,
     subscription: Subscription,
     last: tuple[ListedDigest, digests.FrozenReport] | None,
-    due: datetime | None,
+    upcoming: NextDigest,
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
     zone = view.zone_of(subscription)
     if is_paused(subscription, view.now):
-        return f"paused until {subscription.settings.pause_until}"
+        return describe_next(upcoming, zone)
     if last is None:
-        when = f"is due {local_time(due, zone)}" if due else "is sent with the first news"
-        return f"no digest yet: the first {when}"
+        return f"no digest yet; the first: {describe_next(upcoming, zone, with_zone=True)}"
     digest, content = last
     when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
     blind = _describe_unread(content.report)
@@ -440,14 +454,6 @@ def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> 
         )
 
 
-def overdue_slot(
-    subscription: Subscription, state: SubscriptionState, before: datetime
-) -> Slot | None:
-    """Return the last slot before a time for which no digest was composed."""
-    after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    return latest_due(subscription.schedule, subscription.settings.timezone, after, before)
-
-
 def late_after(last_beat: datetime | None) -> timedelta:
     """Return how long after its due time a digest is late: less while a service is alive.
 
@@ -519,16 +525,6 @@ def will_be_sent_again(
     at = delivery.next_attempt_at
     held = at is not None and at > now + retry_policy.SETTLE_AFTER
     return not held and is_handed_off_again(tx, runtime, delivery, now)
-
-
-def next_slot(
-    subscription: Subscription, state: SubscriptionState | None, now: datetime
-) -> datetime | None:
-    """Return when the next digest is due, None for `immediately`."""
-    if subscription.schedule.immediately:
-        return None
-    last = state.last_due_at if state and state.last_due_at else now
-    return next_due(subscription.schedule, subscription.settings.timezone, max(last, now)).due_at
 
 
 def is_paused(subscription: Subscription, now: datetime) -> bool:

@@ -11,10 +11,11 @@ from enum import StrEnum
 import msgspec
 
 from monitor.commands.heartbeat import last_sign
-from monitor.commands.status import count_changes, is_paused, late_after, next_slot, overdue_slot
+from monitor.commands.status import count_changes, is_paused, late_after
 from monitor.digest.wording import format_news
 from monitor.errors import UsageError, nearest
-from monitor.model import ListedDigest, Suppression, Topic
+from monitor.model import ListedDigest, NextDigest, Suppression, Topic
+from monitor.pipeline.next_digest import by_address, next_digest, overdue_slot
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
@@ -33,7 +34,7 @@ class Trouble(StrEnum):
 
 
 class SubscriptionReport(msgspec.Struct, frozen=True):
-    """Who gets what and when; `next` is None for `immediately`, `last` before the first digest.
+    """Who gets what and when; `last` is None before the first digest.
 
     `stopped` are the suppressions of its recipients; `waiting` counts papers for the next digest,
     and `changes` those of references.
@@ -46,13 +47,17 @@ class SubscriptionReport(msgspec.Struct, frozen=True):
     channels: tuple[str, ...]
     schedule: str
     timezone: str
-    next: datetime | None
+    upcoming: NextDigest
     last: ListedDigest | None
     waiting: int
     stopped: tuple[Suppression, ...]
     paused_until: date | None
     troubles: tuple[Trouble, ...]
     changes: int = 0
+
+    @property
+    def next(self) -> datetime | None:
+        return self.upcoming.at
 
     @property
     def waits(self) -> str:
@@ -134,9 +139,7 @@ def report(
         names = [subscription.name for subscription in selected]
         states = subscriptions.states(tx, names)
         last = digests.latest(tx, names)
-        stopped: dict[str, list[Suppression]] = defaultdict(list)
-        for row in suppressions.listing(tx, now):
-            stopped[address_of(row.recipient)].append(row)
+        stopped = by_address(suppressions.listing(tx, now))
         unsettled = _unsettled(tx, last)
         late_before = now - late_after(last_sign(tx))
     reports = []
@@ -162,7 +165,7 @@ def report(
                     channels=tuple(d.channel for d in subscription.destinations),
                     schedule=settings.schedule,
                     timezone=settings.timezone,
-                    next=next_slot(subscription, state, now),
+                    upcoming=next_digest(subscription, state, stopped, now),
                     last=last.get(name),
                     waiting=0,
                     stopped=about,

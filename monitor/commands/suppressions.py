@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -86,12 +85,7 @@ def reader_status(runtime: Runtime, subscription: str, recipient: str) -> Reader
     with runtime.database.reading() as tx:
         rows = suppressions.listing(tx, runtime.clock.now(), recipient)
     about = (row for row in rows if row.subscription in (suppressions.ALL, subscription))
-    return ReaderStatus(subscription, recipient, lasting(about))
-
-
-def lasting(rows: Iterable[Suppression]) -> Suppression | None:
-    """Return the suppression that ends last, or never."""
-    return max(rows, key=lambda row: (row.until is None, row.until or row.since), default=None)
+    return ReaderStatus(subscription, recipient, suppressions.lasting(about))
 
 
 def _may_suppress(before: ReaderStatus, change: SubscriptionChange) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from functools import lru_cache
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -25,7 +25,7 @@ from monitor.digest.wording import (
     with_more,
     zone_name,
 )
-from monitor.model import Digest, SourceReport
+from monitor.model import Digest, NextDigest, NextKind, SourceReport
 from monitor.text import clean
 
 _LONGEST_HEADING = 60
@@ -90,9 +90,14 @@ def what_was_read(digest: Digest) -> str:
     """Return in one sentence what was read for a digest, and when."""
     ever = [(source.last_read, source) for source in digest.report if source.last_read]
     start = digest.covers_from
-    read = [(at, source) for at, source in ever if start is None or at > start]
+    recent = [(at, source) for at, source in ever if start is None or at > start]
+    asked = [_title(source) for _, source in recent if not source.announces]
+    about_references = f" {_who_was_asked(asked)}" if asked else ""
+    read = [(at, source) for at, source in recent if source.announces]
     if not read:
-        return f"No source has been read{since(digest) if ever else ' yet'}."
+        has_been = any(source.announces for _, source in ever)
+        when = since(digest) if has_been else " yet"
+        return f"No source has been read{when}.{about_references}"
     papers = format_count(sum(source.seen for _, source in read), "paper")
     new = sum(source.new for _, source in read)
     names = [_title(source) for _, source in read]
@@ -101,8 +106,14 @@ def what_was_read(digest: Digest) -> str:
     last = format_moment(max(at for at, _ in read), digest.timezone)
     return (
         f"Read: {papers} from {sources}{since(digest)}, {new:,} new; "
-        f"last on {last} ({zone_name(digest.timezone)})."
+        f"last on {last} ({zone_name(digest.timezone)}).{about_references}"
     )
+
+
+def _who_was_asked(names: Sequence[str]) -> str:
+    many = len(names) > _NAMED_SOURCES
+    who = format_count(len(names), "service") if many else join_words(names)
+    return f"{who} {'was' if len(names) == 1 else 'were'} asked about your references."
 
 
 def _first_notes(notes: Sequence[str], noun: str) -> Sequence[str]:
@@ -156,19 +167,51 @@ def _shown(text: str, digest: Digest) -> Note:
     return note
 
 
+# It also stands among the topics of digests that were composed by 0.2.0.
+_OF_REFERENCES = "changes of your references"
+
+
 def because(digest: Digest) -> str:
     """Return why a reader gets a digest: subscription, topics, schedule; "" without topics."""
     about = digest.about
-    if not about.topics:
+    topics = [_short(topic) for topic in about.topics if topic != _OF_REFERENCES]
+    named = with_more(topics[:_NAMED_TOPICS], len(topics))
+    if about.guards or len(topics) < len(about.topics):
+        named.append(_OF_REFERENCES)
+    if not named:
         return ""
-    named = [_short(topic) for topic in about.topics[:_NAMED_TOPICS]]
-    topics = join_words(with_more(named, len(about.topics)))
     title = _short(about.title)
-    title = f"“{title}”: " if title and [title] != named else ""
+    title = f"“{title}”: " if title and [title] != topics else ""
     when = describe_schedule(about.schedule, digest.timezone)
-    return f"You get this because you are subscribed to {title}{topics}. It is sent {when}."
+    what = f"{title}{join_words(named)}"
+    return f"You get this because you are subscribed to {what}. It is sent {when}."
 
 
+def next_line(digest: Digest) -> str:
+    """`Next digest: Mon 23 Nov 08:00 (Berlin).`; "" for older digests."""
+    if not digest.about.upcoming:
+        return ""
+    when = describe_next(digest.about.upcoming, digest.timezone, with_zone=True)
+    return f"Next digest: {when}."
+
+
+def describe_next(upcoming: NextDigest, zone: str, *, with_zone: bool = False) -> str:
+    """`Mon 23 Nov 08:00`, `paused until 1 Dec 2026, then Tue 1 Dec 08:00`, `none: stopped`."""
+    name = f" ({zone_name(zone)})" if with_zone else ""
+    when = f"{format_moment(upcoming.at, zone)}{name}" if upcoming.at else _AS_NEWS
+    match upcoming.kind:
+        case NextKind.STOPPED:
+            return "none: stopped"
+        case NextKind.PAUSED if upcoming.until:
+            local = upcoming.until.astimezone(ZoneInfo(zone))
+            clock = f" {local:%H:%M}" if local.time() != time() else ""
+            return f"paused until {local.day} {local:%b %Y}{clock}, then {when}"
+        case NextKind.DUE:
+            return f"due since {when}"
+    return when
+
+
+_AS_NEWS = "as soon as there is news"
 _DAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 _MOST_TIMES = 4
 
@@ -184,7 +227,7 @@ def describe_schedule(text: str, zone: str) -> str:
     except ValueError:  # of an old digest
         return f"{text} ({zone_name(zone)})"
     if schedule.immediately:
-        return "as soon as there is news"
+        return _AS_NEWS
     minute, hour, day, month, weekdays = schedule.cron.split()
     hours = hour.split(",")
     when = _describe_days(day, weekdays, schedule.monthday) if month == "*" else ""

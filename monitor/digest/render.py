@@ -331,6 +331,8 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "moment": wording.format_moment,
     "news": wording.format_news,
     "name": about.name_digest,
+    "next_digest": about.describe_next,
+    "next_line": about.next_line,
     "notes": about.digest_notes,
     "is_problem": about.is_problem,
     "opening": about.opening,

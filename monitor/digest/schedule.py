@@ -12,7 +12,7 @@ from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import groupby
+from itertools import count, groupby
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -62,10 +62,14 @@ class Schedule(msgspec.Struct, frozen=True):
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """A time at which a digest is due: `period` is the scheduled local date (or date and time)."""
+    """A time at which a digest is due: `period` is the scheduled local date (or date and time).
+
+    An `early` one is not of the schedule: it is the time of a request for an extra digest.
+    """
 
     period: str
     due_at: datetime
+    early: bool = False
 
 
 # ── reading a schedule ──────────────────────────────────────────────────────────────
@@ -206,6 +210,19 @@ def next_due(schedule: Schedule, zone: str, after: datetime) -> Slot:
             *_, wall = together
             return _slot(schedule, wall, due)
     raise ValueError(f"“{schedule.text}” never comes again")
+
+
+def early_slots(schedule: Schedule, zone: str, now: datetime) -> Iterator[Slot]:
+    """Yield slots for an early digest, by local date and time, those after the first with a number.
+
+    None has the period of a slot of the schedule, which may be this very minute.
+    """
+    minute = now.astimezone(ZoneInfo(zone)).replace(tzinfo=None).isoformat(timespec="minutes")
+    scheduled = latest_due(schedule, zone, datetime.min.replace(tzinfo=UTC), now)
+    if not scheduled or scheduled.period != minute:
+        yield Slot(minute, now, early=True)
+    for number in count(2):
+        yield Slot(f"{minute}-{number}", now, early=True)
 
 
 def _slot(schedule: Schedule, wall: datetime, due: datetime) -> Slot:

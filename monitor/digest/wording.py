@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from monitor.digest.excerpt import excerpt, headline
+from monitor.identity.notices import notice
 from monitor.model import (
     ChangeKind,
     Digest,
@@ -36,6 +37,7 @@ _TEXTS = ("title", "abstract", "venue")
 # Votes and lists are in the line of `signals`; a source is a name of the configuration.
 _UNSAID = ("votes", "lists", "source")
 _NEW = str(ChangeKind.NEW)
+_NOTICE = "notice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,27 +323,42 @@ def format_count(count: int, noun: str) -> str:
 
 
 def count_papers(digest: Digest) -> str:
-    """`12 papers`, or what they are where none is new: `1 withdrawn paper`."""
+    """`12 papers and 1 notice`, or what they are where none is new: `1 withdrawn paper`."""
     kinds = _kinds(digest)
+    notices = kinds.pop(_NOTICE, 0)
     noun = f"{next(iter(kinds))} paper" if len(kinds) == 1 and _NEW not in kinds else "paper"
-    return format_count(digest.papers, noun)
+    parts = [format_count(digest.papers - notices, noun)] if digest.papers > notices else []
+    return " and ".join([*parts, format_count(notices, _NOTICE)] if notices else parts)
 
 
 def count_news(digest: Digest) -> str:
-    """`12 new papers`, `1 withdrawn paper`, `3 papers: 2 new, 1 withdrawn`."""
+    """`12 new papers`, `1 withdrawn paper`, `3 papers: 2 new, 1 withdrawn; 1 notice`."""
     kinds = _kinds(digest)
+    notices = kinds.pop(_NOTICE, 0)
+    papers = digest.papers - notices
     if [*kinds] == [_NEW]:
-        return format_count(digest.papers, f"{_NEW} paper")
-    if len(kinds) == 1 or digest.more:  # nothing is known here of those that are left out
+        new = format_count(papers, f"{_NEW} paper")
+        return f"{new} and {format_count(notices, _NOTICE)}" if notices else new
+    if len(kinds) < 2 or digest.more:  # nothing is known here of those that are left out
         return count_papers(digest)
-    return f"{count_papers(digest)}: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"
+    counts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
+    counted = f"{format_count(papers, 'paper')}: {counts}"
+    return f"{counted}; {format_count(notices, _NOTICE)}" if notices else counted
 
 
 def _kinds(digest: Digest) -> Counter[str]:
-    """Count the papers of a digest by what they are: new, which older ones are too, or changed."""
-    entries = (entry for group in digest.groups for entry in group.entries)
-    kinds = Counter(_NEW if e.kind is ChangeKind.OLDER else str(e.kind) for e in entries)
-    return Counter({kind: kinds[kind] for kind in map(str, ChangeKind) if kinds[kind]})
+    """Count the papers of a digest by what they are: new, which older ones are too, or changed.
+
+    Notices, of retractions for example, are no papers to read, whatever has become of them.
+    """
+    kinds = Counter(_kind(entry) for group in digest.groups for entry in group.entries)
+    return Counter({kind: kinds[kind] for kind in (*map(str, ChangeKind), _NOTICE) if kinds[kind]})
+
+
+def _kind(entry: DigestPaper) -> str:
+    if notice(entry.paper):
+        return _NOTICE
+    return _NEW if entry.kind is ChangeKind.OLDER else str(entry.kind)
 
 
 def format_news(papers: int, changes: int) -> str:
@@ -378,9 +395,9 @@ def summary(digest: Digest) -> str:
 
 def reading(digest: Digest) -> str:
     """`Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new`."""
-    seen = sum(source.seen for source in digest.report)
-    new = sum(source.new for source in digest.report)
-    sources = format_count(len(digest.report), "source")
+    read = [source for source in digest.report if source.announces]
+    seen, new = sum(source.seen for source in read), sum(source.new for source in read)
+    sources = format_count(len(read), "source")
     return f"Read{since(digest)}: {format_count(seen, 'paper')} in {sources}; {new:,} new"
 
 

@@ -24,6 +24,8 @@ from monitor.model.digests import Json as Json
 from monitor.model.digests import LeadPaper as LeadPaper
 from monitor.model.digests import LeadReason as LeadReason
 from monitor.model.digests import ListedDigest as ListedDigest
+from monitor.model.digests import NextDigest as NextDigest
+from monitor.model.digests import NextKind as NextKind
 from monitor.model.digests import Notice as Notice
 from monitor.model.digests import OtherTitle as OtherTitle
 from monitor.model.digests import Placed as Placed

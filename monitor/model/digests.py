@@ -250,6 +250,7 @@ class SourceReport:
     """The readings of one source between two digests.
 
     `failing_since` and `error` are set while the last attempts failed; `title` is its shown name.
+    One that does not `announces` papers was asked about references.
     """
 
     source: str
@@ -260,6 +261,29 @@ class SourceReport:
     error: str = ""
     troubles: tuple[SourceWarning, ...] = ()
     title: str = ""
+    announces: bool = True
+
+
+class NextKind(StrEnum):
+    """Whether a next digest comes."""
+
+    SCHEDULED = "scheduled"
+    DUE = "due"
+    IMMEDIATE = "immediate"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+
+
+class NextDigest(msgspec.Struct, frozen=True):
+    """The next digest of a subscription or recipient.
+
+    `at` is its slot: past for one that is due, None for `immediately` and where none comes. `until`
+    is the end of a pause.
+    """
+
+    kind: NextKind
+    at: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +294,8 @@ class AboutSubscription:
     digests of another subscription. `stop_url`, `view_url` and `rate_url` are pages where a
     reader stops the digests, reads this one and rates papers, empty where there are none;
     `archive_url` is its page for who may log in; `papers_url` is the beginning of the address of
-    each paper, on pages alone.
+    each paper, on pages alone. `upcoming` is the digest after this one, None in older digests;
+    `guards`: it also has changes of the readers' references.
     """
 
     title: str = ""
@@ -283,6 +308,8 @@ class AboutSubscription:
     rate_url: str = ""
     papers_url: str = ""
     archive_url: str = ""
+    upcoming: NextDigest | None = None
+    guards: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +317,8 @@ class Digest:
     """The digest of one subscription for one period: frozen once it is in the store."""
 
     subscription: str
-    # The scheduled local date; for cron, date and time; for `immediately`, a number.
+    # The scheduled local date; for cron and early digests, date and time; for `immediately`, a
+    # number.
     period: str
     due_at: datetime
     timezone: str
@@ -323,6 +351,8 @@ class Digest:
     remarks: tuple[str, ...] = ()
     # Papers to read first; they are among those in full of `groups`.
     lead: tuple[LeadPaper, ...] = ()
+    # It was asked for between two slots, and neither takes the place of one.
+    early: bool = False
     # Clean-up removed the texts: its papers are as they are now.
     texts_removed: bool = False
 

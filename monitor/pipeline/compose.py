@@ -16,7 +16,7 @@ import structlog
 from monitor.channels.email.channel import sender_address
 from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.explain import Explain, explain_papers
-from monitor.digest.schedule import Slot, late_before, latest_due, next_due
+from monitor.digest.schedule import Slot, early_slots, late_before, latest_due, next_due
 from monitor.digest.wording import format_count
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.keys import with_keys
@@ -27,6 +27,7 @@ from monitor.model import (
     ChangeKind,
     Digest,
     MatchReason,
+    NextDigest,
     OtherTitle,
     Paper,
     SourceLabel,
@@ -40,6 +41,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.fill_sections import FillContext, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
+from monitor.pipeline.next_digest import last_slot, next_digest
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.digests import incidents as stored_incidents
@@ -79,9 +81,6 @@ def cached_explain(why: Explain) -> Explain:
     return explain
 
 
-# Taken off a start, so that what is due at that very time counts: a subscription made at 08:00 has
-# its first digest at 08:00.
-MOMENT = timedelta(microseconds=1)
 # New matches wake subscriptions with `immediately`. In case they do not, each is looked at after
 # this time.
 LOOK_AGAIN = timedelta(hours=1)
@@ -105,15 +104,17 @@ def compose(
     names: Sequence[str] = (),
     *,
     early: bool = False,
+    ahead: bool = False,
     ignore_backoff: bool = True,
     failed: dict[str, Exception] | None = None,
     on_digest: Callable[[Digest], object] = bool,
 ) -> list[int]:
     """Compose and freeze the digests that are due, for the named subscriptions or all.
 
-    Returns their ids. With `early` they are composed now. A failing subscription stops no other:
-    its error goes to `failed`. Without `ignore_backoff`, one that failed lately is skipped until
-    its rest is over. `on_digest` gets each digest.
+    Returns their ids. With `early` each gets an extra digest now, and with `ahead` that of its next
+    slot. A failing subscription stops no other: its error goes to `failed`. Without
+    `ignore_backoff`, one that failed lately is skipped until its rest is over. `on_digest` gets
+    each digest.
 
     Raises UsageError, StoreBusyError, and without `failed` an error of the store.
     """
@@ -126,14 +127,14 @@ def compose(
         if not ignore_backoff:
             resting = stored_incidents.resting(tx, IncidentKind.NOT_COMPOSED, now)
         asked_for = [entry.name for entry in selected] if names else None
-        states = subscriptions.states(tx, asked_for, None if early else now)
+        states = subscriptions.states(tx, asked_for, None if early or ahead else now)
     looked_at = [
         (entry, states[entry.name])
         for entry in (selected if states else ())
         if entry.name in states and entry.name not in resting
     ]
     try:
-        done = _compose_each(runtime, looked_at, now, early, failed, on_digest)
+        done = _compose_each(runtime, looked_at, now, early, ahead, failed, on_digest)
     finally:
         # Otherwise a service would keep text about papers that few later digests have.
         runtime.templates.release()
@@ -152,6 +153,7 @@ def _compose_each(
     looked_at: Iterable[tuple[Subscription, SubscriptionState]],
     now: datetime,
     early: bool,
+    ahead: bool,
     failed: dict[str, Exception] | None,
     on_digest: Callable[[Digest], object],
 ) -> list[int]:
@@ -163,14 +165,15 @@ def _compose_each(
         if runtime.stopping.is_set():
             break
         try:
-            slot = _slot(runtime, subscription, state, now, early)
+            slot = _slot(runtime, subscription, state, now, early, ahead)
             if slot is None:
                 # A paused one is always looked at: the store does not know of pauses.
                 if now > subscription.pause_end:
                     later.append(_next_due(subscription, state, now))
                 continue
             digest = _digest(runtime, subscription, state, slot, now, cache)
-            if digest.has_news or not early:  # an empty digest ahead of its time is no outcome
+            # An empty digest ahead of its time is no outcome.
+            if digest.has_news or not (early or ahead):
                 frozen = _freeze(runtime, subscription, digest)
                 done += [] if frozen is None else [frozen]
             on_digest(digest)
@@ -303,16 +306,22 @@ def _digest(
             composed_at=now,
             groups=drafted.groups,
             report=tuple(
-                replace(source, title=runtime.labels[source.source].title) for source in report
+                replace(
+                    source,
+                    title=runtime.labels[source.source].title,
+                    announces=source.source in news_sources,
+                )
+                for source in report
             ),
             full=drafted.full,
             waiting=drafted.waiting,
             notes=(*_faults(runtime.active.index(runtime.topics), subscription), *remarks),
             remarks=remarks,
             titles=subscription.settings.titles,
-            about=_about(runtime, subscription, slot.period),
+            about=_about(runtime, subscription, slot, _next_after(subscription, state, slot, now)),
             at_most=subscription.settings.at_most,
             left_out=tuple(left_out.items()),
+            early=slot.early,
         )
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
     explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by, notes)
@@ -320,20 +329,30 @@ def _digest(
     return order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
 
 
-def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:
+def _next_after(
+    subscription: Subscription, state: SubscriptionState, slot: Slot, now: datetime
+) -> NextDigest:
+    """Return the digest after that of a slot, for those who get this one."""
+    if not slot.early:
+        state = replace(state, last_due_at=slot.due_at)
+    return next_digest(subscription, state, {}, now)
+
+
+def _about(
+    runtime: Runtime, subscription: Subscription, slot: Slot, upcoming: NextDigest
+) -> AboutSubscription:
     rules, settings = runtime.sections, subscription.settings
     url, operator = runtime.settings.public_url, runtime.settings.operator
     contact = next(iter(operator.email), "") if operator else ""
     return AboutSubscription(
         title=settings.title,
-        topics=(
-            *(rules[name].title if name in rules else name for name in subscription.topics),
-            *(["changes of your references"] if settings.guard else []),
-        ),
+        topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
+        guards=bool(settings.guard),
         schedule=settings.schedule,
         contact=contact or sender_address(runtime.sender),
         shares_recipients=subscription.name in runtime.sharing,
-        archive_url=f"{url}/digests/{quote(subscription.name)}/{quote(period)}" if url else "",
+        archive_url=f"{url}/digests/{quote(subscription.name)}/{quote(slot.period)}" if url else "",
+        upcoming=upcoming,
     )
 
 
@@ -391,6 +410,7 @@ def rehearse(
     names: Sequence[str] = (),
     *,
     early: bool = False,
+    ahead: bool = False,
     failed: dict[str, Exception] | None = None,
 ) -> list[Digest]:
     """Return the digests that `compose` would make, by subscription, and undo all it wrote."""
@@ -398,7 +418,9 @@ def rehearse(
         rehearsal = replace(runtime, database=database)
         match(rehearsal)
         composed: list[Digest] = []
-        compose(rehearsal, names, early=early, failed=failed, on_digest=composed.append)
+        compose(
+            rehearsal, names, early=early, ahead=ahead, failed=failed, on_digest=composed.append
+        )
     return composed
 
 
@@ -422,7 +444,7 @@ def _next_due(subscription: Subscription, state: SubscriptionState, now: datetim
     """Return when to look again at a subscription for which nothing is due."""
     settings, after = subscription.settings, now + LOOK_AGAIN
     if not subscription.schedule.immediately:
-        last = _last_slot(subscription, state)
+        last = last_slot(subscription, state)
         after = next_due(subscription.schedule, settings.timezone, last).due_at
     return state, settings.schedule, settings.timezone, after
 
@@ -433,14 +455,20 @@ def _slot(
     state: SubscriptionState,
     now: datetime,
     early: bool,
+    ahead: bool,
 ) -> Slot | None:
-    """Return the slot for which a digest is due, or with `early` the next one.
+    """Return the slot for which a digest is due, with `early` an extra one, with `ahead` the next.
 
     None if there is none, or the subscription is paused.
     """
     if now <= subscription.pause_end:
         return None
-    after = _last_slot(subscription, state)
+    if early:
+        slots = early_slots(subscription.schedule, subscription.settings.timezone, now)
+        with runtime.database.reading() as tx:
+            name = subscription.name
+            return next(slot for slot in slots if not digests.has_period(tx, name, slot.period))
+    after = last_slot(subscription, state)
     if subscription.schedule.immediately:
         with runtime.database.reading() as tx:
             name, guard = subscription.name, subscription.settings.guard
@@ -450,14 +478,6 @@ def _slot(
             if not has_fresh:
                 return None
             return Slot(str(digests.count(tx, name) + 1), now)
-    if early:
+    if ahead:
         return next_due(subscription.schedule, subscription.settings.timezone, max(after, now))
     return latest_due(subscription.schedule, subscription.settings.timezone, after, now)
-
-
-def _last_slot(subscription: Subscription, state: SubscriptionState) -> datetime:
-    """Return the time after which the next slot is to be found."""
-    # After a change of zone, what is due still counts from the last slot: no date is skipped.
-    first = max(state.first_seen, state.in_force_since) - MOMENT
-    last = max(state.first_seen - MOMENT, state.last_due_at or first)
-    return max(last, subscription.pause_end)

@@ -200,10 +200,11 @@ class Once:
         names: Sequence[str] = (),
         early: bool = False,
         *,
+        ahead: bool = False,
         ignore_backoff: bool = True,
         failed: dict[str, Exception] | None = None,
     ) -> list[DigestReport]:
-        """Match what waits, compose what is due, deliver what is open.
+        """Match what waits, compose what is due, deliver what is open; `early`, `ahead`: `compose`.
 
         Returns the digests that were composed, attempted, or wait for an outage to end.
         `failed` gets the error of each subscription that could not be composed, by its name.
@@ -213,7 +214,12 @@ class Once:
         failed = {} if failed is None else failed
         match(runtime)
         composed = compose(
-            runtime, names, early=early, ignore_backoff=ignore_backoff, failed=failed
+            runtime,
+            names,
+            early=early,
+            ahead=ahead,
+            ignore_backoff=ignore_backoff,
+            failed=failed,
         )
         attempted: list[Delivery] = []
         try:

@@ -9,8 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from monitor.channels.slack.channel import Slack
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, FOLDING, House
+from tests.servers.slack import SlackServer
 
 TEAMS = ("rl-team", "agents-team", "reading-group", "four-questions")
 
@@ -147,11 +149,14 @@ def test_what_is_empty_says_so(house: House, say: Say):
 
 def test_a_rehearsal_shows_its_pages_and_says_that_nothing_was_sent(lived: House, say: Say):
     lived.ingest(AGENTS, FOLDING, ("Agents of Language", "A language for agents."))
-    for line in ("digest lab --early --dry-run", "preview lab --no-open"):
+    for line, expected in {
+        "digest lab --early --dry-run": "2026-11-22T09:00",
+        "preview lab --no-open": "2026-11-23",
+    }.items():
         result = say(*line.split(), "--now", "2026-11-22T09:00").out
         head, [name, period, news, page], end = rows(result)
         assert head == ["Subscription", "Period", "News", "Page"]
-        assert (name, period, news) == ("lab", "2026-11-23", "1 paper")
+        assert (name, period, news) == ("lab", expected, "1 paper")
         assert '"subscription": "lab"' in Path(page).read_text("utf-8")
         assert end == ["Nothing was sent."]
 
@@ -178,7 +183,7 @@ def test_what_waits_is_listed_with_its_time_and_how_to_send_it_now(house: House,
         result = say(*line.split(), "--now", "2026-11-22T09:00").out
         assert result.endswith(
             "Nothing is due.\n"
-            "lab: 1 paper waits for Mon 23 Nov 08:00 (Europe/Berlin). "
+            "lab: 1 paper waits. Next digest: Mon 23 Nov 08:00 (Berlin). "
             "Send now: paper-monitor digest --early lab\n"
         )
     lab = house.settings["subscriptions"]["lab"]
@@ -189,19 +194,34 @@ def test_what_waits_is_listed_with_its_time_and_how_to_send_it_now(house: House,
     Path("other.yaml").write_bytes(house.config.read_bytes())
     result = say("run", "--config", "other.yaml", "--now", "2026-11-22T09:00").out
     assert result.endswith(
-        "the lab: 2 papers wait for Mon 23 Nov 08:00 (Europe/Berlin). "
+        "the lab: 2 papers wait. Next digest: Mon 23 Nov 08:00 (Berlin). "
         "Send now: paper-monitor digest --early 'the lab' --config other.yaml\n"
-        "away: 2 papers wait; paused until 2026-12-01.\n"
+        "away: 2 papers wait. Next digest: paused until 1 Dec 2026, "
+        "then Tue 1 Dec 08:00 (Berlin).\n"
     )
 
 
 def test_a_row_has_its_times_in_one_zone(lived: House, say: Say):
     lived.settings["subscriptions"]["lab"] |= {"timezone": "Asia/Tokyo", "schedule": "daily 07:00"}
     result = rows(say("status", "--now", SUNDAY).out)
-    assert [row[1] for row in result if row[0] == "lab"] == ["2026-11-23 07:00 JST"]
+    assert [row[1] for row in result if row[0] == "lab"] == ["due since Sun 22 Nov 07:00 (Tokyo)"]
 
 
 def test_shells_complete_commands(house: House):
     asked = {"COMP_WORDS": "paper-monitor st", "COMP_CWORD": "1"}
     said = house.command(env={"_PAPER_MONITOR_COMPLETE": "complete_bash", **asked})
     assert said.out.split() == ["status"]
+
+
+def test_parts_of_a_digest_that_fared_alike_are_one_row(
+    house: House, say: Say, slack: SlackServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Slack, "min_interval", 0)
+    house.by_slack(slack)
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    words = [f"{first}a{second}ol" for first in "bdgklm" for second in "fnprst"]
+    house.add("1.txt", *((f"{word} Language Agents", f"We {word} agents.") for word in words))
+    shown = rows(say("run", "--now", SUNDAY).out)
+    parts = len(house.states())
+    assert parts > 1
+    assert [row[-1] for row in shown if row[0] == "lab"] == [f"sent, {parts} parts"]

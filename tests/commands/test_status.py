@@ -94,7 +94,7 @@ def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: py
 def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
     due: House, smtp: ScriptedSmtp
 ):
-    assert why(due) == "no digest yet: the first is due Sat 21 Nov 08:00 (Europe/Berlin)"
+    assert why(due) == "no digest yet; the first: Sat 21 Nov 08:00 (Berlin)"
     smtp.script["rcpt"].append("450 4.2.0 greylisted")
     due.run_after(hours=2)
     [waits] = due.read(deliveries.listing, [DeliveryState.RETRY])

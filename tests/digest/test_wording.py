@@ -47,6 +47,7 @@ LISTED = (ListedDay(date(2025, 3, 14), "page", year_guessed=True),)
 
 # It fails since before the digest that came before this one.
 UNREAD = SourceReport("down", 0, 0, NOW - timedelta(days=9), NOW - timedelta(days=8), "HTTP 503")
+ASKED = SourceReport("checks", 60, 3, NOW, title="Crossref", announces=False)
 
 
 @pytest.mark.parametrize(
@@ -186,10 +187,63 @@ def test_a_digest_without_new_papers_says_what_it_has(
             "last on Sat 21 Nov 07:00 (Tokyo).",
         ),
         ({"report": [UNREAD]}, "No source has been read since Thu 19 Nov 08:00."),
+        (  # what only knows of one's own references has read no papers
+            {"report": [*REPORT, ASKED]},
+            "Read: 298 papers from daily-page since Thu 19 Nov 08:00, 229 new; "
+            "last on Sat 21 Nov 07:00 (Tokyo). Crossref was asked about your references.",
+        ),
+        (
+            {"report": [ASKED, replace(ASKED, title="PubMed")], "covers_from": None},
+            "No source has been read yet. Crossref and PubMed were asked about your references.",
+        ),
+        (
+            {"report": [UNREAD, *[ASKED] * 4]},
+            "No source has been read since Thu 19 Nov 08:00. "
+            "4 services were asked about your references.",
+        ),
+        (
+            {"report": [*REPORT, replace(ASKED, last_read=UNREAD.last_read)]},
+            "Read: 298 papers from daily-page since Thu 19 Nov 08:00, 229 new; "
+            "last on Sat 21 Nov 07:00 (Tokyo).",
+        ),
     ],
 )
 def test_one_sentence_says_what_was_read(changes: dict[str, object], text: str) -> None:
     assert about.what_was_read(digest([news()], **changes)) == text
+
+
+def test_a_source_that_announces_nothing_is_none_that_was_read() -> None:
+    asked = digest([news()], report=(*REPORT, ASKED))
+    assert wording.reading(asked) == wording.reading(digest([news()], report=REPORT))
+
+
+NOTICE = structs.replace(PAPER, title="Retraction notice: Learning a multi-agent policy")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "notices", "heading", "counted"),
+    [
+        ("n", 1, "1 new paper and 1 notice", "1 paper and 1 notice"),
+        ("nn", 0, "2 new papers", "2 papers"),
+        ("", 2, "2 notices", "2 notices"),
+        ("w", 1, "1 withdrawn paper and 1 notice", "1 withdrawn paper and 1 notice"),
+        ("nnw", 2, "3 papers: 2 new, 1 withdrawn; 2 notices", "3 papers and 2 notices"),
+    ],
+)
+def test_a_notice_is_counted_beside_the_papers(
+    kinds: str, notices: int, heading: str, counted: str
+) -> None:
+    of = {"n": ChangeKind.NEW, "w": ChangeKind.WITHDRAWN}
+    papers = [(PAPER, of[kind]) for kind in kinds] + [(NOTICE, ChangeKind.NEW)] * notices
+    made = digest([news(one, number=n, kind=kind) for n, (one, kind) in enumerate(papers, 1)])
+    assert about.name_digest(made) == heading
+    assert about.subject(made).startswith(f"{counted}: marl")
+    assert wording.summary(made).startswith(f"{counted} in 1 topic")
+    titled = digest(
+        [news(one, number=n, kind=kind) for n, (one, kind) in enumerate(papers, 1)],
+        about=AboutSubscription("Agents"),
+    )
+    assert about.opening(titled).startswith(counted)
 
 
 def warned(kind: str) -> SourceReport:
@@ -264,6 +318,17 @@ def test_a_reader_learns_why_a_digest_came() -> None:
         "You get this because you are subscribed to “Agents”: a, b, c, d and 3 more topics. "
         "It is sent every day at 08:00 (Tokyo)."
     )
+    # Changes of references are no topic, whether a digest says so or, of 0.2.0, lists them as one.
+    four = ("a", "b", "c", "d")
+    guarded = AboutSubscription("", four, "daily 08:00", guards=True)
+    before = AboutSubscription("", (*four, "changes of your references"), "daily 08:00")
+    for one in (guarded, before):
+        assert about.because(digest([], about=one)).startswith(
+            "You get this because you are subscribed to "
+            "a, b, c, d and changes of your references. It is sent"
+        )
+    five = replace(guarded, topics=(*four, "e"))
+    assert "a, b, c, d, 1 more topic and changes of your" in about.because(digest([], about=five))
     alike = AboutSubscription("Agents", ("Agents",), "daily 08:00")
     assert about.because(digest([], about=alike)).startswith(
         "You get this because you are subscribed to Agents. "

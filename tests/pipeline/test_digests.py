@@ -111,23 +111,6 @@ def test_quiet_send_asks_for_the_one_line_message(house: House, smtp: ScriptedSm
     assert mail.recipient == "ada@example.org"
 
 
-def test_early_composes_the_next_period_now_and_that_period_is_done(house: House):
-    house.add("a.txt", AGENTS)
-    house.ingest()
-    with house.opened() as app:
-        [sent] = app.once.digest(["lab"], early=True)
-    assert (sent.period, sent.papers) == ("2026-11-21", 1)
-    assert house.run_after(hours=3) == {}
-
-
-def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
-    house.run()
-    with house.opened() as app:
-        assert app.once.digest(["lab"], early=True) == []
-    house.add("a.txt", AGENTS)
-    assert house.run_after(hours=3) == {"lab": 1}
-
-
 def test_pause_until_holds_digests_back_and_loses_nothing(house: House):
     house.settings["subscriptions"]["lab"]["pause_until"] = "2026-11-25"
     house.add("a.txt", AGENTS)

@@ -43,7 +43,7 @@ def compose_all(folder: Path) -> dict[str, dict[str, Any]]:
     house.clock.at = datetime(2024, 10, 21, 5, tzinfo=UTC)
     with house.opened() as app:
         app.once.ingest()
-        app.once.digest([*SUBSCRIPTIONS], early=True)
+        app.once.digest([*SUBSCRIPTIONS], ahead=True)
         with app.runtime.database.reading() as tx:
             composed = [(newest_digest(tx, name), newest_mail(tx, name)) for name in SUBSCRIPTIONS]
     return {f"{one.subscription} {one.period}": facts(one, html) for one, html in composed}

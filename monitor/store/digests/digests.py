@@ -29,6 +29,11 @@ def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
     return get(tx, tx.scalar(id) or 0)
 
 
+def has_period(tx: Transaction, subscription: str, period: str) -> bool:
+    id = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
+    return tx.scalar(id) is not None
+
+
 def get(tx: Transaction, digest_id: int) -> Digest | None:
     """Return a digest as it was frozen, or with its papers as they are now: see `remove_texts`."""
     stored = sa.select(_digest.content, _digest.packed).where(_digest.id == digest_id)
@@ -108,7 +113,7 @@ def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, ListedD
     """Return the newest digest with news of each subscription that had one."""
     name = schema.subscription.c.name
     sent = sa.select(_digest.id).where(has_news(), _digest.superseded_at.is_(None))
-    newest = sent.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
+    newest = sent.order_by(_digest.id.desc()).limit(1)
     own = newest.where(_digest.subscription == name).correlate(schema.subscription)
     ids = sa.select(own.scalar_subquery()).where(among(name, subscriptions))
     listed = fetch(tx, _LISTED.where(_digest.id.in_(ids)), ListedDigest)
@@ -144,8 +149,7 @@ class FrozenReport(msgspec.Struct):
 def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, FrozenReport] | None:
     """Return the newest digest of a subscription, and what was read for it."""
     own = _LISTED.add_columns(_digest.content, _digest.packed).filter_by(subscription=subscription)
-    newest_first = own.order_by(_digest.due_at.desc(), _digest.id.desc())
-    row = tx.execute(newest_first.limit(1)).one_or_none()
+    row = tx.execute(own.order_by(_digest.id.desc()).limit(1)).one_or_none()
     if row is None:
         return None
     listed = msgspec.convert(row, learned(ListedDigest), from_attributes=True)

@@ -61,6 +61,7 @@ def freeze(
     key = {"subscription": digest.subscription, "period": digest.period}
     times = {"due_at": digest.due_at, "composed_at": digest.composed_at}
     row = {**key, **times, "papers": digest.papers, "content": {}, "packed": content}
+    row["early"] = digest.early
     if insert_new(tx, schema.digest, [row]):
         digest_id = tx.execute(_ID, key).scalar_one()
         if is_subscription:

@@ -11,7 +11,7 @@ the rows themselves (`is_withheld`), so that nothing is sent from the moment a r
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -116,6 +116,11 @@ def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> lis
     active = sa.select(schema.suppression).where(_in_force(now), of_recipient)
     ordered = active.order_by(_row.since, _row.address, _row.subscription)
     return fetch(tx, ordered, Suppression)
+
+
+def lasting(rows: Iterable[Suppression]) -> Suppression | None:
+    """Return the suppression that ends last, or never."""
+    return max(rows, key=lambda row: (row.until is None, row.until or row.since), default=None)
 
 
 def suppressed_addresses(tx: Transaction, subscription: str, now: datetime) -> set[str]:

@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0042"
+VERSION = "0043"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -412,7 +412,8 @@ digest = _table(
     *_required(subscription=Text, period=Text, due_at=Instant, composed_at=Instant, papers=Integer),
     # Compressed in `packed`; `content` is that of digests from before there was `packed`.
     Column("content", sa.JSON, nullable=False),
-    *_optional(superseded_at=Instant, packed=sa.LargeBinary),
+    # `early`: it takes no slot's place; null in those of before version 0043, which all did.
+    *_optional(superseded_at=Instant, packed=sa.LargeBinary, early=sa.Boolean),
     sa.UniqueConstraint("subscription", "period"),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -29,9 +30,9 @@ class SubscriptionState:
     """The stored state of a subscription.
 
     `in_force_since` is when its schedule or zone changed, or when it was added again.
-    `last_due_at` is when its newest digest was due, and `last_composed_at` when the newest that
-    is not superseded was composed. Both are None before the first. Nothing is due before
-    `next_due_at`, which is None when that is not known.
+    `last_due_at` is the last slot that has a digest, and `last_composed_at` when the newest digest
+    that is not superseded was composed, early ones included. Both are None before the first.
+    Nothing is due before `next_due_at`, which is None when that is not known.
     """
 
     name: str
@@ -105,8 +106,8 @@ def states(
         _subscription.name,
         _subscription.first_seen_at.label("first_seen"),
         _subscription.in_force_since,
-        _newest(_digest.due_at, sa.true()).label("last_due_at"),
-        _newest(_digest.composed_at, stands()).label("last_composed_at"),
+        _last(_digest.due_at, _digest.early.is_not(sa.true()), _digest.due_at).label("last_due_at"),
+        _last(_digest.composed_at, stands(), _digest.id).label("last_composed_at"),
         _subscription.next_due_at,
     ).where(_subscription.removed_at.is_(None))
     if names is not None:
@@ -147,10 +148,11 @@ def wake_immediate(tx: Transaction, topics: Collection[str] | None, now: datetim
     tx.execute(awake.values(next_due_at=now))
 
 
-def _newest(
-    column: sa.ColumnElement[datetime], wanted: sa.ColumnElement[bool]
+def _last(
+    column: sa.ColumnElement[datetime],
+    wanted: sa.ColumnElement[bool],
+    order: sa.ColumnElement[Any],
 ) -> sa.ScalarSelect[datetime]:
-    """Select a column of a subscription's newest digest by due time that matches a condition."""
-    newest = sa.select(column).where(_digest.subscription == _subscription.name, wanted)
-    ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
-    return ordered.limit(1).correlate(schema.subscription).scalar_subquery()
+    """Select a column of the last of a subscription's digests that match a condition."""
+    own = sa.select(column).where(_digest.subscription == _subscription.name, wanted)
+    return own.order_by(order.desc()).limit(1).correlate(schema.subscription).scalar_subquery()

@@ -22,13 +22,13 @@ from monitor.commands.subscriptions import (
     report,
     subscriptions_of,
 )
-from monitor.commands.suppressions import SubscriptionChange, apply_change, lasting, reader_status
+from monitor.commands.suppressions import SubscriptionChange, apply_change, reader_status
 from monitor.digest.about import describe_schedule
 from monitor.digest.delivery_words import WORDS
 from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
 from monitor.store.digests import deliveries, digests, suppressions
-from monitor.store.digests.suppressions import ALL, address_of
+from monitor.store.digests.suppressions import ALL, address_of, lasting
 from monitor.store.topics import judgements, matches
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
@@ -166,7 +166,8 @@ def change_own(visit: Visit, fields: Form) -> Response:
 def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Response:
     runtime = visit.runtime
     page = visit.slice(subscriptions_of(runtime, address), OWN)
-    reports = count_waiting(runtime, report(runtime, page.shown))
+    own = [narrow(subscription, address) for subscription in page.shown]
+    reports = count_waiting(runtime, report(runtime, own))
     with runtime.database.reading() as tx:
         sent = deliveries.listing(
             tx, limit=NEWEST, conditions=deliveries.conditions_for(recipient=address)
