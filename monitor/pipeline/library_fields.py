@@ -17,7 +17,7 @@ from monitor.digest.shown import shown_title
 from monitor.identity.keys import group_by_scheme, with_keys
 from monitor.identity.resolve import by_likeness
 from monitor.identity.same_work import same_work
-from monitor.model import Digest, DigestPaper, FromLibrary, IncomingPaper, Paper
+from monitor.model import Claim, Digest, DigestPaper, FromLibrary, IncomingPaper, Paper
 from monitor.pipeline.reference_lists import without_rivals
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
@@ -95,8 +95,8 @@ def lay_over(entry: DigestPaper, usable: Usable) -> DigestPaper:
     keys: dict[str, tuple[str, ...]] = {}
     if not page_url(paper):
         gaps["url"] = of_library.url
-        named = (pair for pair in record.keys if pair[0] in PAGES and pair[0] not in paper.keys)
-        keys = group_by_scheme(named)
+        own = (pair for pair in record.keys if record.claim(pair) <= Claim.LINK)
+        keys = group_by_scheme(p for p in own if p[0] in PAGES and p[0] not in paper.keys)
     gaps = {name: value for name, value in gaps.items() if value and not getattr(paper, name)}
     if not (gaps or keys):
         return entry

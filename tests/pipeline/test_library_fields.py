@@ -14,9 +14,11 @@ from monitor.commands.shown_papers import past_digest
 from monitor.digest.links import title_link
 from monitor.model import DigestPaper, StoredPaper
 from monitor.store import retention
-from tests.house import AGENTS, BANDITS, House, all_papers
+from monitor.store.digests.suppressions import suppress
+from tests.house import AGENTS, APART, BANDITS, House, all_papers
 from tests.pipeline.test_collections import entry
 from tests.pipeline.test_failures import broken, retry
+from tests.servers.smtp import ScriptedSmtp
 
 ARXIV = "2401.01234"
 PAGE = f"https://arxiv.org/abs/{ARXIV}"
@@ -175,6 +177,23 @@ def test_a_digest_that_is_rendered_again_is_bare_without_the_library(home: House
     retry(home)
     assert AGENTS[0][:10] in pages(home, "lab").replace("<mark>", "").replace("</mark>", "")
     assert "Lovelace" not in pages(home, "lab")
+
+
+def test_papers_of_a_pause_are_listed_bare_without_the_library(
+    home: House, smtp: ScriptedSmtp
+) -> None:
+    home.by_mail(smtp.port, "ada@example.org", "bo@example.org")
+    with home.opened() as app, app.runtime.database.writing() as tx:
+        end = home.clock.at + timedelta(hours=30)
+        suppress(tx, "ada@example.org", "lab", home.clock.at, until=end, how="link")
+    home.next_morning(AGENTS)
+    assert only_paper(home).from_library
+    del home.settings["subscriptions"]["lab"]["libraries"]
+    home.next_morning(APART)
+    mails = [mail.message for mail in smtp.received if mail.recipient == "ada@example.org"]
+    texts = [mail.get_body(("plain",)).get_content() for mail in mails]
+    assert any("while paused" in text and "Plan Together\r\n" in text for text in texts), texts
+    assert not any("Lovelace" in text or ARXIV in text for text in texts)
 
 
 def test_texts_that_clean_up_removes_do_not_come_back_from_a_library(home: House) -> None:
