@@ -51,7 +51,7 @@ class WithdrawnBy(msgspec.Struct, frozen=True):
 
 
 class FromLibrary(msgspec.Struct, frozen=True):
-    """What a paper has from a library of its readers alone: fields, and schemes of its keys."""
+    """The fields of a paper, and schemes of its keys, that are from a library of its readers."""
 
     library: str
     fields: tuple[str, ...]

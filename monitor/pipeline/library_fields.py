@@ -1,7 +1,7 @@
-"""What papers lack, laid over them from libraries where they are shown to readers of these.
+"""Filling in what papers lack from libraries, only where they are shown to readers of these.
 
-The store's paper stays as it is: nothing is matched, searched, ordered or recognised by what a
-library has. A composed digest is frozen with it, and keeps apart which fields came from where.
+The paper in the store stays the same: nothing is matched, searched, ordered or recognised by the
+fields of a library. A composed digest is frozen with them, and says which fields came from where.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def fill_in(
 ) -> list[DigestPaper]:
     """Return entries with what they lack from some libraries.
 
-    Everybody who is shown the entries may see all of the libraries. `papers` are as the store has
-    them.
+    All readers of the entries may see all of the libraries. `papers` are as the store has them.
     """
     if not libraries:
         return list(entries)
@@ -87,9 +86,7 @@ def lay_over(entry: DigestPaper, usable: Usable) -> DigestPaper:
         return entry
     paper, (found, record) = entry.paper, usable[entry.paper_id]
     of_library = shown_title(record.paper)
-    gaps: dict[str, Any] = {}
-    if not paper.authors:
-        gaps["authors"] = of_library.authors
+    gaps: dict[str, Any] = {"authors": of_library.authors}
     if not _is_dated(paper):
         gaps |= {name: getattr(of_library, name) for name in ("published", "precision", "year")}
     keys: dict[str, tuple[str, ...]] = {}
@@ -110,7 +107,7 @@ def _is_dated(paper: Paper) -> bool:
 
 
 def hide_lost(runtime: Runtime, digest: Digest) -> Digest:
-    """Return a past digest without what is from libraries that its subscription names no more.
+    """Return a past digest without fields of libraries that its subscription no longer names.
 
     Its readers may be others than those who got it.
     """
