@@ -21,7 +21,6 @@ from monitor.model import (
     Reason,
     ReferenceChange,
     ReferenceEvent,
-    Role,
     Sighting,
     StoredPaper,
 )
@@ -128,8 +127,7 @@ def _undo(
         said.source,
         url=said.url,
     )
-    libraries = [n for n, source in runtime.sources.items() if source.role is Role.LIBRARY]
-    [entries] = collections.find(tx, libraries, [with_keys(stored.paper)], now)
+    [entries] = collections.find(tx, runtime.libraries, [with_keys(stored.paper)], now)
     records = [stored.paper, *(entry.paper for entry in entries)]
     audience = reference_events.correct(tx, records, told, event)
     if audience:

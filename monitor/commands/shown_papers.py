@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -25,6 +25,7 @@ from monitor.model import (
     StoredPaper,
     TopicWhy,
 )
+from monitor.pipeline.library_fields import fill_in, hide_lost
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -36,24 +37,36 @@ def show_papers(
     tx: Transaction,
     stored_papers: Sequence[StoredPaper],
     query: Query | None = None,
+    libraries: Collection[str] = (),
 ) -> list[DigestPaper]:
-    """Return stored papers as entries; with a query, with the words that it matched."""
+    """Return stored papers as entries; with a query, with the words that it matched.
+
+    What they lack is filled in from `libraries`, which all who see them may see.
+    """
     sources = sightings.sources(tx, [stored.id for stored in stored_papers])
     entries = [_entry(runtime, stored, sources.get(stored.id, ())) for stored in stored_papers]
-    if query is None:
-        return entries
-    # Without an index, which first learns the words of all papers: that takes twice as long.
-    reasons = [explain(query, View(entry.paper, entry.sources)) for entry in entries]
-    return [
-        structs.replace(entry, matched=(TopicWhy("", why),)) if why else entry
-        for entry, why in zip(entries, reasons, strict=True)
-    ]
+    if query is not None:
+        # Without an index, which first learns the words of all papers: that takes twice as long.
+        reasons = [explain(query, View(entry.paper, entry.sources)) for entry in entries]
+        entries = [
+            structs.replace(entry, matched=(TopicWhy("", why),)) if why else entry
+            for entry, why in zip(entries, reasons, strict=True)
+        ]
+    papers = {stored.id: stored.paper for stored in stored_papers}
+    return fill_in(tx, libraries, entries, papers, runtime.clock.now())
 
 
 def show_paper(
-    runtime: Runtime, stored: StoredPaper, seen: Sequence[Sighting], topics: Iterable[str]
+    runtime: Runtime,
+    stored: StoredPaper,
+    seen: Sequence[Sighting],
+    topics: Iterable[str],
+    libraries: Collection[str],
 ) -> DigestPaper:
-    """Return one stored paper as an entry, with why these topics match it as it is now."""
+    """Return one stored paper as an entry, with why these topics match it as it is now.
+
+    What it lacks is filled in from `libraries`.
+    """
     of_sources = [sighting for sighting in seen if not sighting.filled]
     sources = tuple(sorted({sighting.source for sighting in of_sources}))
     entry, names = _entry(runtime, stored, sources), set(topics)
@@ -63,7 +76,11 @@ def show_paper(
     index, sections = build_index(wanted), runtime.sections
     reasons = {topic.name: index.why(topic.name, entry.paper, sources) for topic in wanted}
     matched = tuple(TopicWhy(name, why, sections[name].title) for name, why in reasons.items())
-    return structs.replace(entry, matched=matched, note=note)
+    entry = structs.replace(entry, matched=matched, note=note)
+    with runtime.database.reading() as tx:
+        now, papers = runtime.clock.now(), {stored.id: stored.paper}
+        [filled] = fill_in(tx, libraries, [entry], papers, now)
+    return filled
 
 
 def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> DigestPaper:
@@ -106,6 +123,7 @@ def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
         digest = digests.of_period(tx, name, period)
     if digest is None:
         raise UsageError(f"there is no digest of {name!r} for {period!r}")
+    digest = hide_lost(runtime, digest)
     if digest.texts_removed:
         return explain_again(digest, runtime.active.index(runtime.topics).why)
     return digest

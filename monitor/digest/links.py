@@ -27,7 +27,7 @@ _SITES = {
 _DEFAULT_SITE = "google-scholar"
 
 # Identifiers that lead to a paper, the best first, and to its PDF.
-_PAGES = {
+PAGES = {
     "arxiv": "https://arxiv.org/abs/{}",
     "openreview": "https://openreview.net/forum?id={}",
     "doi": "https://doi.org/{}",
@@ -77,7 +77,7 @@ def own_links(entry: DigestPaper) -> tuple[Link, ...]:
 
     The record that reports a withdrawal is first.
     """
-    elsewhere = {url for _, _, url in _identifiers(entry.paper, _PAGES)}
+    elsewhere = {url for _, _, url in _identifiers(entry.paper, PAGES)}
     times = Counter[str]()
     notice = web_url(entry.withdrawn_by.url) if entry.withdrawn_by else ""
     links = [Link("notice", notice)] if notice else []
@@ -108,7 +108,7 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
     """Return what else belongs to a paper: PDF, identifiers, and `own_links`."""
     paper = entry.paper
     shown = {"PDF": pdf} if (pdf := pdf_url(paper)) else {}
-    for scheme, value, url in _identifiers(paper, _PAGES):
+    for scheme, value, url in _identifiers(paper, PAGES):
         name = _NAMES[scheme].format(value)
         shown[name if len(name) <= _LONGEST_IDENTIFIER else scheme.upper()] = url
     known = [Link(text, url) for text, url in shown.items()]
@@ -117,7 +117,7 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
 
 def page_url(paper: Paper) -> str:
     """Return the address of a paper's own page, "" where none is known."""
-    known = (url for _, _, url in _identifiers(paper, _PAGES))
+    known = (url for _, _, url in _identifiers(paper, PAGES))
     return web_url(paper.url) or next(known, "") or web_url(paper.pdf_url)
 
 

@@ -20,6 +20,7 @@ from monitor.model.digests import Digest as Digest
 from monitor.model.digests import DigestPaper as DigestPaper
 from monitor.model.digests import DigestSection as DigestSection
 from monitor.model.digests import Formula as Formula
+from monitor.model.digests import FromLibrary as FromLibrary
 from monitor.model.digests import Json as Json
 from monitor.model.digests import LeadPaper as LeadPaper
 from monitor.model.digests import LeadReason as LeadReason

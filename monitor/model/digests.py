@@ -50,6 +50,14 @@ class WithdrawnBy(msgspec.Struct, frozen=True):
     url: str = ""
 
 
+class FromLibrary(msgspec.Struct, frozen=True):
+    """The fields of a paper, and schemes of its keys, that are from a library of its readers."""
+
+    library: str
+    fields: tuple[str, ...]
+    schemes: tuple[str, ...] = ()
+
+
 class Formula(msgspec.Struct, frozen=True):
     """A formula of a title or abstract: as the text shown has it, and in LaTeX."""
 
@@ -90,7 +98,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     counts the last lists of its sources. `owned`: it is in a library of the subscription. Of a
     withdrawal, `withdrawn_by` is its source, None in older digests. `unmarked` are the matched
     words that every title of its group has: they are not marked. `note` is what a site adds to its
-    record, with a line only if it may be shown.
+    record, with a line only if it may be shown. Of `paper`, what it lacked may be `from_library`.
 
     Fields with their defaults are not stored.
     """
@@ -116,6 +124,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     withdrawn_by: WithdrawnBy | None = None
     unmarked: tuple[str, ...] = ()
     note: SiteNote | None = None
+    from_library: FromLibrary | None = None
 
     @property
     def standing(self) -> float:

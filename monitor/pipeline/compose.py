@@ -32,12 +32,11 @@ from monitor.model import (
     Paper,
     SourceLabel,
     SourceReport,
-    StoredPaper,
     WithdrawnBy,
 )
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.paper_fields import matched_values
-from monitor.pipeline import incidents
+from monitor.pipeline import incidents, library_fields
 from monitor.pipeline.fill_sections import FillContext, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
@@ -48,6 +47,7 @@ from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import sightings, withdrawals, write_papers
 from monitor.store.sources import collections, reference_events, runs
+from monitor.store.sources.collections import CollectionEntry
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
@@ -268,7 +268,9 @@ def _digest(
         owned: Collection[int] = ()
         left_out: dict[int, int] = {}
         if subscription.settings.owned == "skip":
-            owned = _owned(tx, subscription, (item.change.stored for item in news), now)
+            named = subscription.settings.libraries
+            of_news = {item.change.stored.id: item.change.stored.paper for item in news}
+            owned = _in_libraries(tx, named, of_news, now)
             changes = sorted((item.change for item in news), key=attrgetter("revision"))
             left_out = {
                 change.stored.id: change.revision for change in changes if change.stored.id in owned
@@ -286,9 +288,12 @@ def _digest(
             listed=cache.listed,
             each_topic="max" not in subscription.settings.model_fields_set,
         )
+        papers = {id: change.stored.paper for id, change in drafted.latest.items()}
+        in_libraries = _in_libraries(tx, subscription.libraries, papers, now)
         if subscription.settings.owned == "mark":
-            drafted_papers = (change.stored for change in drafted.latest.values())
-            owned = _owned(tx, subscription, drafted_papers, now)
+            named = subscription.settings.libraries
+            owned = {id for id, of in in_libraries.items() if any(e.source in named for e in of)}
+        usable = library_fields.choose(tx, papers, in_libraries, now)
         report = cache.reports.get(reported) or runs.report(tx, *reported)
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
@@ -326,7 +331,11 @@ def _digest(
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
     explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by, notes)
     lead = order.lead(explained, drafted.in_full, subscription.settings.lead)
-    return order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
+    digest = order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
+    if not usable:
+        return digest
+    # Last: reasons, excerpts and the order are of the paper as the store has it.
+    return digests.map_papers(digest, lambda entry: library_fields.lay_over(entry, usable))
 
 
 def _next_after(
@@ -393,16 +402,14 @@ def _faults(index: TopicIndex, subscription: Subscription) -> list[str]:
     ]
 
 
-def _owned(
-    tx: Transaction, subscription: Subscription, papers: Iterable[StoredPaper], now: datetime
-) -> frozenset[int]:
-    """Return which papers are in libraries of a subscription, as these are now."""
-    libraries = subscription.settings.libraries
+def _in_libraries(
+    tx: Transaction, libraries: Collection[str], papers: Mapping[int, Paper], now: datetime
+) -> dict[int, list[CollectionEntry]]:
+    """Return the entries that each paper has in some libraries, as these are now."""
     if not libraries:
-        return frozenset()
-    records = {stored.id: with_keys(stored.paper) for stored in papers}
-    entries = collections.find(tx, libraries, list(records.values()), now)
-    return frozenset(id for id, found in zip(records, entries, strict=True) if found)
+        return {}
+    found = collections.find(tx, libraries, list(map(with_keys, papers.values())), now)
+    return {id: entries for id, entries in zip(papers, found, strict=True) if entries}
 
 
 def rehearse(

@@ -23,6 +23,7 @@ from monitor.model import Delivery, Digest, Json, Notice, Rendered
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
 from monitor.pipeline.fill_sections import list_missed
+from monitor.pipeline.library_fields import hide_lost
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
 from monitor.store.digests import deliveries, digests, freeze_digest, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
@@ -63,7 +64,7 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
     forms = Forms()
     with runtime.database.reading() as tx:
         variants = {entry.channel: _variants(tx, entry, digest) for entry in destinations}
-        missed = {entry.channel: _missed(tx, entry, digest) for entry in destinations}
+        missed = {entry.channel: _missed(tx, runtime, entry, digest) for entry in destinations}
     for name, wanted in variants.items():
         channel = runtime.channels[name]
         try:
@@ -103,14 +104,16 @@ def _variants(tx: Transaction, entry: Destination, digest: Digest) -> list[tuple
     return [(variant, who) for variant, who in variants if variant is digest or variant.has_news]
 
 
-def _missed(tx: Transaction, entry: Destination, digest: Digest) -> list[tuple[Digest, set[str]]]:
+def _missed(
+    tx: Transaction, runtime: Runtime, entry: Destination, digest: Digest
+) -> list[tuple[Digest, set[str]]]:
     """Return what was withheld from each recipient whose pause has ended."""
     channel, name = entry.channel, digest.subscription
     missed = list[tuple[Digest, set[str]]]()
     for to in suppressions.with_ended_pause(tx, name, entry.recipients, digest.composed_at):
         ids = suppressions.list_missed(tx, name, channel, to)
-        withheld = [digests.get(tx, id) for id in ids]
-        listed = list_missed(digest, [other for other in withheld if other])
+        withheld = [hide_lost(runtime, other) for id in ids if (other := digests.get(tx, id))]
+        listed = list_missed(digest, withheld)
         missed += _variants(tx, Destination(channel, (to,)), listed)
     return [(listed, who) for listed, who in missed if who and listed.has_news]
 
@@ -227,7 +230,7 @@ def render_again(runtime: Runtime, delivery_id: int) -> bool:
     ]
     waiting = 0
     if digest and destinations:
-        forms = render(runtime, destinations, digest)
+        forms = render(runtime, destinations, hide_lost(runtime, digest))
         planned = plan(runtime, destinations, forms)
         with runtime.database.writing() as tx:
             parts = forms.parts[delivery.channel]

@@ -49,7 +49,7 @@ def fill(tx: Transaction, lists: Sequence[str], ids: Iterable[int], now: datetim
         if (entry := _first_list(lists, entries))
     }
     known = {paper.id: paper.paper for paper in stored}
-    usable = _without_rivals(tx, known, chosen, now)
+    usable = without_rivals(tx, known, chosen, now)
     for name, decisions in _decisions(tx, known, usable).items():
         write_papers.apply(tx, name, decisions, now)
 
@@ -70,7 +70,7 @@ def _first_list(lists: Sequence[str], entries: Sequence[CollectionEntry]) -> Col
     return None
 
 
-def _without_rivals(
+def without_rivals(
     tx: Transaction,
     known: Mapping[int, Paper],
     chosen: Mapping[int, CollectionEntry],

@@ -143,6 +143,11 @@ class Subscription(msgspec.Struct, frozen=True):
         return self.settings.name
 
     @property
+    def libraries(self) -> tuple[str, ...]:
+        """The libraries that all of its recipients may see: those that it names."""
+        return tuple(dict.fromkeys([*self.settings.libraries, *self.settings.guard]))
+
+    @property
     def pause_end(self) -> datetime:
         """The last moment of a pause; long ago without one."""
         if self.settings.pause_until is None:
@@ -303,6 +308,11 @@ class Runtime:
     def reading_order(self) -> list[str]:
         """The names of the sources, libraries first: only of their entries changes are reported."""
         return sorted(self.sources, key=lambda name: self.sources[name].role is Role.NEWS)
+
+    @cached_property
+    def libraries(self) -> tuple[str, ...]:
+        """The names of the sources that are libraries."""
+        return tuple(n for n, entry in self.sources.items() if entry.role is Role.LIBRARY)
 
     @cached_property
     def reference_lists(self) -> tuple[str, ...]:

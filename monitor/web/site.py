@@ -183,10 +183,11 @@ class Visit(Request):
         return tuple(subscriptions_of(self.runtime, self.viewer.address))
 
     @property
-    def libraries(self) -> set[str] | None:
-        """The libraries that the viewer may see, None for all."""
-        named = {n for s in self.subscriptions for n in (*s.settings.libraries, *s.settings.guard)}
-        return None if self.viewer.is_operator else named
+    def libraries(self) -> Collection[str]:
+        """The libraries that the viewer may see: an operator all, a reader their own."""
+        if self.viewer.is_operator:
+            return self.runtime.libraries
+        return {name for s in self.subscriptions for name in s.libraries}
 
     @property
     def source_titles(self) -> Mapping[str, str]:
@@ -194,12 +195,12 @@ class Visit(Request):
 
         Libraries of others, and what is read for these, are the affair of their readers.
         """
-        titles, libraries = self.runtime.source_titles, self.libraries
-        if libraries is None:
-            return titles
-        sources = self.runtime.sources
+        titles, sources = self.runtime.source_titles, self.runtime.sources
+        libraries = self.libraries
         return {
-            name: titles[name] for name in sources if libraries.issuperset(_owners(sources[name]))
+            name: titles[name]
+            for name in sources
+            if all(owner in libraries for owner in _owners(sources[name]))
         }
 
     def require_subscription(self, name: str) -> str:

@@ -17,6 +17,7 @@ import yaml
 
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
+from monitor.commands.ratings import RaterScope, rate
 from monitor.model import SAVED, WANTED, DeliveryState, Judgement
 from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
@@ -82,6 +83,44 @@ def test_readers_are_shown_the_libraries_of_their_own_subscriptions_alone(
         pages = {who: client.get("/papers/1", headers=by(who)).text for who in (ADA, BOB, OP)}
     shown = {who: "the library ada-refs" in page for who, page in pages.items()}
     assert shown == {ADA: True, BOB: False, OP: True}
+
+
+def test_what_a_library_fills_in_is_shown_to_its_readers_alone(house: House, smtp: ScriptedSmtp):
+    """Where pages show links and authors, and in the archive; feeds and exports have neither."""
+    link = "https://arxiv.org/abs/2401.01234"
+    record = {"title": AGENTS[0], "abstract": AGENTS[1], "arxiv": "2401.01234"}
+    refs = house.folder / "refs.jsonl"
+    refs.write_text(json.dumps(record | {"authors": ["Ada Lovelace"]}), encoding="utf-8")
+    house.settings["sources"]["ada-refs"] = {"kind": "jsonl", "path": str(refs), "role": "library"}
+    house.by_mail(smtp.port, ADA)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"]["other"] = lab | {"email": [BOB]}
+    lab["libraries"] = "ada-refs"
+    house.make_due()
+    house.run()
+    pages = ["/papers/1", "/papers", "/topics/agents", "/try?q=agents&part=results", "/saved"]
+    bare = ["/", "/papers/1.bib", "/papers/1.json", "/feed/papers/search.atom", "/api/v1/papers"]
+    bare += ["/feed/topic/agents.atom", "/feed/lab.atom", "/papers.bib"]
+    digest_of = {name: f"/digests/{name}/{house.digest(name).period}" for name in ("lab", "other")}
+    with public_pages(house, **PROXY, operators=[OP]) as (app, client):
+        for name, who in (("lab", ADA), ("other", BOB)):
+            rate(app.runtime, "1", "save", RaterScope(name, who=who), how="page")
+        shown = {
+            (who, path): client.get(path, headers=by(who)).text
+            for who in (ADA, BOB, OP)
+            for path in [*pages, *bare]
+        }
+        shown |= {
+            (who, "digest"): client.get(digest_of[name], headers=by(who)).text
+            for name, who in (("lab", ADA), ("other", BOB))
+        }
+    without = {asked for asked, text in shown.items() if "Together" not in text}
+    assert without == {(BOB, "/feed/lab.atom")}, "it is not his"
+    filled = {asked for asked, text in shown.items() if link in text or "Lovelace" in text}
+    readers = {(who, path) for who in (ADA, OP) for path in pages}
+    assert filled == readers | {(ADA, "digest")}
+    mails = {m.recipient: m.message.get_body(("plain",)).get_content() for m in smtp.received}
+    assert {to: link in text for to, text in mails.items()} == {ADA: True, BOB: False}
 
 
 def test_readers_are_shown_which_changes_were_reported_to_them_and_to_nobody_else(

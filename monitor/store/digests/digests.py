@@ -51,7 +51,7 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
         return structs.replace(entry, paper=stored.paper if stored else _MERGED)
 
     notes = (*digest.notes, TEXTS_REMOVED)
-    return replace(_map_papers(digest, fill), notes=notes, texts_removed=True)
+    return replace(map_papers(digest, fill), notes=notes, texts_removed=True)
 
 
 def _content(row: Any, kind: type[T]) -> T:
@@ -66,9 +66,9 @@ def remove_texts(tx: Transaction, digest_id: int) -> None:
 
     def strip(entry: DigestPaper) -> DigestPaper:
         matched = tuple(structs.replace(topic, why=()) for topic in entry.matched)
-        return structs.replace(entry, paper=_NO_TEXT, matched=matched, also=())
+        return structs.replace(entry, paper=_NO_TEXT, matched=matched, also=(), from_library=None)
 
-    values = {"content": {}, "packed": pack(_map_papers(digest, strip))}
+    values = {"content": {}, "packed": pack(map_papers(digest, strip))}
     tx.execute(sa.update(schema.digest).where(_digest.id == digest_id).values(values))
 
 
@@ -77,7 +77,7 @@ _MERGED = Paper("A paper that was merged into another")
 TEXTS_REMOVED = "The texts of this digest were removed. Its papers are shown as they are now."
 
 
-def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) -> Digest:
+def map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) -> Digest:
     groups = (replace(group, entries=tuple(map(change, group.entries))) for group in digest.groups)
     return replace(digest, groups=tuple(groups))
 

@@ -70,7 +70,7 @@ def one_paper(visit: Visit) -> Response:
         known=known,
         seen=[(sighting, describe(sighting.recognised)) for sighting in known.origin.sightings],
         known_from=known_from(known, visit.zone, shown),
-        entry=show_paper(runtime, stored, known.origin.sightings, topics),
+        entry=show_paper(runtime, stored, known.origin.sightings, topics, visit.libraries),
         marks=marks,
         revisions=describe_revisions(texts, stored),
         answers=answers,
@@ -141,7 +141,7 @@ def saved_papers(visit: Visit) -> Response:
     by_paper = saves(runtime, who)
     papers = visit.slice([*by_paper], PAGE)
     with runtime.database.reading() as tx:
-        entries = show_papers(runtime, tx, load_page(tx, papers.shown))
+        entries = show_papers(runtime, tx, load_page(tx, papers.shown), libraries=visit.libraries)
     return visit.show(
         "saved",
         entries=entries,

@@ -145,7 +145,7 @@ def search_papers(visit: Visit) -> Response:
         counted = cursor is None
         page = find_page(runtime, search.q, search.filter(visit), cursor, counted=counted)
         with runtime.database.reading() as tx:
-            entries = show_papers(runtime, tx, page.papers, parsed)
+            entries = show_papers(runtime, tx, page.papers, parsed, visit.libraries)
     except QueryError as error:
         fault = error
     except HTTPException as error:

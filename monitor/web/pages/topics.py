@@ -66,7 +66,7 @@ def one_topic(visit: Visit) -> Response:
     parts = count_parts(runtime, parsed)
     with runtime.database.reading() as tx:
         newest = load_page(tx, matches.newest_ids(tx, name, NEWEST))
-        entries = show_papers(runtime, tx, newest, parsed)
+        entries = show_papers(runtime, tx, newest, parsed, visit.libraries)
     return visit.show(
         "topic",
         topic=topic,
@@ -105,7 +105,8 @@ def try_query(visit: Visit) -> Response:
             trial = try_topic(runtime, unnamed_topic(runtime, query), bounded=True)
             parts = count_parts(runtime, parsed)
             with runtime.database.reading() as tx:
-                entries = show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
+                newest = load_page(tx, trial.newest)
+                entries = show_papers(runtime, tx, newest, parsed, visit.libraries)
     except QueryError as error:
         fault = error
     return visit.show(
