@@ -11,7 +11,7 @@ from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
-from monitor.model import Digest, MatchReason, Paper, Role, StoredPaper
+from monitor.model import Digest, MatchReason, Paper, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
@@ -103,7 +103,7 @@ def explain(
     Of the libraries all are looked at, or these alone.
     """
     if libraries is None:
-        libraries = [n for n, source in runtime.sources.items() if source.role is Role.LIBRARY]
+        libraries = runtime.libraries
     with runtime.database.reading() as tx:
         stored = find_paper(tx, reference)
         origin = papers.origin(tx, stored)
@@ -193,8 +193,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     if not candidates:
         raise UnknownPaperError(
             f"no paper found for {reference!r}",
-            "use an id shown by `paper-monitor papers`, an identifier, a link or a title; "
-            "those of a library are found here once a source of news has them",
+            "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

@@ -305,6 +305,11 @@ class Runtime:
         return sorted(self.sources, key=lambda name: self.sources[name].role is Role.NEWS)
 
     @cached_property
+    def libraries(self) -> tuple[str, ...]:
+        """The names of the sources that are libraries, in the order of the configuration."""
+        return tuple(n for n, entry in self.sources.items() if entry.role is Role.LIBRARY)
+
+    @cached_property
     def reference_lists(self) -> tuple[str, ...]:
         """The names of the sources that are reference lists, in the order of the configuration."""
         return tuple(n for n, entry in self.sources.items() if entry.role is Role.REFERENCE)

@@ -34,7 +34,7 @@ _LONGEST_DETAIL = 200
 _LONGEST_KEY = 60
 _LONGEST_QUOTE = 400
 _MOST_ENTRIES = 3
-_IMPORTANCE = {change: place for place, change in enumerate(ReferenceChange)}
+IMPORTANCE = {change: place for place, change in enumerate(ReferenceChange)}
 _IN_SHORT = {
     ReferenceChange.CONCERN: "of concern",
     ReferenceChange.NEW_VERSION: "with a new version",
@@ -133,11 +133,12 @@ def show_events(
     events: Iterable[ReferenceEvent], labels: Mapping[str, SourceLabel]
 ) -> tuple[ReferenceEvent, ...]:
     """Return events as digests list them, the most important first, at most `MOST_EVENTS`."""
-    ordered = sorted(events, key=lambda event: (_IMPORTANCE[event.change], event.id))
-    return tuple(_show(event, labels) for event in ordered[:MOST_EVENTS])
+    ordered = sorted(events, key=lambda event: (IMPORTANCE[event.change], event.id))
+    return tuple(show_event(event, labels) for event in ordered[:MOST_EVENTS])
 
 
-def _show(event: ReferenceEvent, labels: Mapping[str, SourceLabel]) -> ReferenceEvent:
+def show_event(event: ReferenceEvent, labels: Mapping[str, SourceLabel]) -> ReferenceEvent:
+    """Return an event with readable texts, links that lead somewhere, and titles of sources."""
     label = labels.get(event.source)
     title = shorten_text(readable_title(event.work.title), _LONGEST_TITLE)
     title_after = shorten_text(readable_title(event.title_after), _LONGEST_TITLE)
@@ -272,6 +273,26 @@ def _notice(event: ReferenceEvent) -> Link | None:
     if event.change is ReferenceChange.NEW_VERSION or not event.after:
         return None
     return Link(event.after, web_url(event.url))
+
+
+def notice_link(event: ReferenceEvent) -> Link | None:
+    """Return the notice of an event, the published version, or the record that reports it."""
+    if (link := _notice(event)) or not event.url:
+        return link
+    name = event.after if event.change is ReferenceChange.PUBLISHED else "record"
+    return Link(name, web_url(event.url))
+
+
+def event_since(event: ReferenceEvent) -> str:
+    """Return the day, month or year of a change in ISO 8601.
+
+    Without that of a notice or publication, and in events of older versions, it is the day on which
+    the change was read.
+    """
+    is_dated = event.after and event.change is not ReferenceChange.NEW_VERSION
+    if is_dated and (_ISO_DATE.fullmatch(event.dated) or event.dated.isdecimal()):
+        return event.dated
+    return f"{event.at:%Y-%m-%d}"
 
 
 def _doi_link(doi: str) -> Link:

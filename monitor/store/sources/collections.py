@@ -412,6 +412,25 @@ def sharing_identifiers(
     return [[entries[id] for id in ids if id in entries] for ids in chosen]
 
 
+def with_name(
+    tx: Transaction,
+    sources: Collection[str],
+    pairs: Collection[tuple[str, str]],
+    title: str,
+    now: datetime,
+) -> list[CollectionEntry]:
+    """Return the entries of some sources with one of these identifiers, or with a title key."""
+    by_key = _by_key(tx, sources, set(_hashes_of_identity(pairs, title)))
+    entries = _load(tx, {id for ids in by_key.values() for id in ids}, now)
+    named = set(pairs)
+    return [
+        entry
+        for _, entry in sorted(entries.items())
+        if not named.isdisjoint(identifiers(entry.paper))
+        or title_key(entry.paper.title) == title != ""
+    ]
+
+
 def _by_key(
     tx: Transaction, sources: Collection[str], keys: Collection[int]
 ) -> dict[int, list[int]]:

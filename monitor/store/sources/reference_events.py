@@ -111,6 +111,11 @@ def _with_uncertain(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | 
     return None
 
 
+def without_mistaken(tx: Transaction, events: Iterable[ReferenceEvent]) -> list[ReferenceEvent]:
+    """Return events without those that a person called mistaken."""
+    return [event for event in events if not ((stored := _same(tx, event)) and stored.void)]
+
+
 def withdraw(tx: Transaction, names: Set[str]) -> None:
     """Delete events of which every report is withdrawn before they are in a digest."""
     keyed = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, names)))
