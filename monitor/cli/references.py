@@ -41,7 +41,7 @@ def show_references(references: Sequence[Reference]) -> None:
     rows = [
         (
             reference.title,
-            " ".join(filter(None, (reference.place.key, reference.place.file)))
+            ", ".join(filter(None, (reference.place.key, reference.place.file)))
             or reference.library,
             reference.state,
             reference.since,

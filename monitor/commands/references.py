@@ -38,7 +38,7 @@ from monitor.text import title_key
 
 NOTHING_KNOWN = "nothing known"
 PERHAPS_PUBLISHED = f"perhaps {ReferenceChange.PUBLISHED}"
-# What may be known of an entry, the gravest first. A report by mistake is none.
+# The states of an entry, the gravest first. A report by mistake is none.
 STATES = (
     ReferenceChange.RETRACTED.value,
     ReferenceChange.REPORTED.value,

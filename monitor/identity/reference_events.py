@@ -47,9 +47,9 @@ _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview
 # finds that was read so long before it.
 OLD_CORRECTION = timedelta(days=90)
 OLD_AT_UPGRADE = timedelta(days=7)
-# What is kept of the text of a notice; digests quote its first sentences.
+# The part of the text of a notice that is stored; digests quote its first sentences.
 MAX_NOTICE_TEXT = 1_000
-# The abstract of a withdrawn preprint that says so is the notice.
+# The abstract of a withdrawn preprint is its notice if it begins like this.
 _SAYS_WITHDRAWN = re.compile(
     r"(?:authors?|paper|article|manuscript|preprint|submission)\b[^.]{0,60}?"
     r"\b(?:withdrawn|withdrew|withdraw|retracted)\b",

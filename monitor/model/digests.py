@@ -188,8 +188,8 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Two events of one kind and work are one if they share something of `identity`. `before` and
     `after` are what is replaced and what replaces it, or the notice; `dated` is its day, month or
-    year in ISO 8601 (in words in older digests), `url` its page, `venue` and `doi` those of the
-    notice or publication, `text` what the notice says. `title_after` is another title of a new
+    year in ISO 8601 (`3 March 2026` in older digests), `url` its page, `venue` and `doi` those of
+    the notice or publication, `text` what the notice says. `title_after` is another title of a new
     version or of the record. `others` are later reports of it. Of a publication that no identifier
     leads to `perhaps` is true, and `title_after` its title. One that is `void` was mistaken: it is
     not sent, and the same report is no new event. A correction goes to an `audience` of

@@ -176,6 +176,7 @@ def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any
     (lived.folder / "refs.jsonl").write_text('{"title": "A Work", "doi": "10.5555/owned"}')
     library = {"kind": "jsonl", "path": "refs.jsonl", "role": "library"}
     lived.settings["sources"]["ada-refs"] = library
+    lived.settings["subscriptions"]["lab"]["libraries"] = "ada-refs"
     lived.ingest(("Agents of Language", "A language that agents may speak."))
     lived.add("3.txt", FOLDING)
     heard = say(*line.split(), "--json")

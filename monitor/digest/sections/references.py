@@ -116,7 +116,7 @@ class EventGroup:
 
 @dataclass(frozen=True, slots=True)
 class EventFacts:
-    """What a digest says of one event; a text is empty, and a link None, where it is not known.
+    """The texts of a digest about one event: "" or None where nothing is known.
 
     `linked` introduces the link, and `quoted` the `quote`.
     """
@@ -311,7 +311,7 @@ def _entries(entries: Iterable[LibraryEntry]) -> str:
 
 
 def _date(dated: str) -> str:
-    """Return a date of ISO 8601 in words; that of an older digest is in words already."""
+    """Return a date of ISO 8601 as `3 March 2026`, and that of an older digest unchanged."""
     match = _ISO_DATE.fullmatch(dated)
     if not match:
         return dated
