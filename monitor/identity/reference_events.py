@@ -369,6 +369,7 @@ def _with_names_and_text(report: ReferenceEvent, event: ReferenceEvent) -> Refer
     return structs.replace(
         report,
         identity=tuple(dict.fromkeys((*report.identity, *event.identity))),
+        dated=report.dated or event.dated,
         venue=report.venue or event.venue,
         doi=report.doi or event.doi,
         text=_better_text(report.text, event.text),

@@ -74,6 +74,20 @@ def test_reasons_of_another_source_come_before_the_text_of_the_notice(guarded: H
     assert text == NoticeText("Copied figures.", "other", is_reasons=True)
 
 
+def test_retraction_watch_gives_reasons(guarded: House):
+    columns = "Record ID,Title,Journal,Author,RetractionDate,RetractionDOI,RetractionPubMedID"
+    columns += ",OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature,Reason"
+    row = f"7,{MOVES},Journal of Sand,Ada Byron,11/9/2026 0:00,10.1000/r,0,10.1000/moves,0"
+    rows = [f"{row},Retraction,+Error in Data;+Unreliable Results;", f"{row},Reinstatement,"]
+    (guarded.folder / "rw.csv").write_text("\n".join([columns, *rows]) + "\n")
+    watch = {"kind": "jsonl", "path": "rw.csv", "preset": "retraction-watch", "title": "RW"}
+    guarded.settings["sources"]["rw"] = watch
+    write(guarded, "one.jsonl", abstract=SAYS)
+    event = told(guarded)
+    assert (event.dated, event.venue) == ("2026-11-09", "Journal of Sand")
+    assert event.text == NoticeText("Error in Data; Unreliable Results.", "RW", is_reasons=True)
+
+
 def test_crossref_is_asked_for_the_text_of_the_notice(guarded: House, web: MisbehavingServer):
     watch = {"kind": "crossref", "about": "ada-refs", "url": web.url(""), "allow_private": True}
     guarded.settings["sources"]["watch"] = watch
