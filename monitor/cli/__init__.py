@@ -51,6 +51,7 @@ COMMANDS = {
     "Ask": {
         "status": "Show the state of everything, and why a digest was not sent.",
         "subscriptions": "Show who gets what and when, and how many papers wait.",
+        "references": "Show what became of the papers of libraries: retracted, published, nothing.",
         "explain": "Show where a paper came from, what it matched and where it was sent.",
         "preview": "Show a past or the next digest in the form of a channel. Sends nothing.",
         "read": "Read files as a source of this kind would. Stores nothing.",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.markup import escape
 
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import PAPER, Call, argument
+from monitor.cli.references import show_references
 from monitor.cli.terminal import at, console, facts, list_words
 from monitor.commands.explain import Explanation, known_from
-from monitor.commands.explain import explain as explain_paper
-from monitor.commands.json_output import explanation_json
+from monitor.commands.json_output import explanation_json, references_json
+from monitor.commands.references import Reference, explain_or_find
 from monitor.digest.wording import format_ordinal
 from monitor.identity.reasons import describe
 from monitor.store.papers.papers import Origin
@@ -19,9 +20,17 @@ from monitor.store.papers.papers import Origin
 
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
     with open_to_read(call) as app:
-        explanation = explain_paper(app.runtime, paper)
-        known = known_from(explanation, "UTC")
+        explanation = explain_or_find(app.runtime, paper)
+    if isinstance(explanation, list):
+        call.answer(references_json(explanation), _show_references, explanation)
+        return
+    known = known_from(explanation, "UTC")
     call.answer(explanation_json(explanation), _show, explanation, known)
+
+
+def _show_references(listed: Sequence[Reference]) -> None:
+    console.print("Only libraries have this paper; no source of news has brought it.")
+    show_references(listed)
 
 
 def _show(explanation: Explanation, known: str) -> None:

@@ -56,6 +56,8 @@ def _show_each(listed: Sequence[SubscriptionReport]) -> None:
         ]
         rows = [
             ("topics", ", ".join(known.topics)),
+            ("guard", ", ".join(known.guard)),
+            ("libraries", ", ".join(known.libraries)),
             ("recipients", ", ".join(known.recipients)),
             ("channels", ", ".join(known.channels)),
             ("sent", describe_schedule(known.schedule, known.timezone)),

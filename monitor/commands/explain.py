@@ -193,8 +193,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     if not candidates:
         raise UnknownPaperError(
             f"no paper found for {reference!r}",
-            "use an id shown by `paper-monitor papers`, an identifier, a link or a title; "
-            "those of a library are found here once a source of news has them",
+            "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

@@ -25,7 +25,7 @@ from bibtexparser.model import Entry, Field
 from monitor.commands.json_output import paper_json
 from monitor.commands.paper_search import FoundPaper
 from monitor.digest.links import page_url, pdf_url, title_link
-from monitor.model import Paper, StoredPaper
+from monitor.model import Paper
 from monitor.text import CYRILLIC, family_name, plain, split_person
 from monitor.text.addresses import paper_links
 from monitor.text.function_words import LEADING_WORDS
@@ -70,6 +70,8 @@ _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 _NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
 # Folding names Greek letters, as in "α-divergence", which no Greek word should become.
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2,}")
+# Keys that BibTeX, biber and LaTeX read as they are.
+_CITATION_KEY = re.compile(r"[A-Za-z0-9_:./+-]+")
 # A spreadsheet takes such a cell for a formula (OWASP, "CSV injection").
 _CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -82,12 +84,20 @@ def export(records: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
 def _bibtex(records: Iterable[FoundPaper]) -> Iterator[str]:
     used: set[str] = set()
     for record in records:
-        key = _unused_key(_key(record.stored), used)
-        yield write_string(Library([_entry(record, key)])) + "\n"
+        paper = record.stored.paper
+        key = _unused_key(_key(paper, record.stored.id), used)
+        yield write_string(Library([_entry(paper, key, "; ".join(_notes(record)))])) + "\n"
 
 
-def _entry(record: FoundPaper, key: str) -> Entry:
-    paper = record.stored.paper
+def bibtex_of_entries(entries: Iterable[tuple[str, Paper, str]]) -> Iterator[str]:
+    """Yield entries of libraries as BibTeX: each its key there, the paper as it is now, a note."""
+    used: set[str] = set()
+    for key, paper, note in entries:
+        own = _unused_key(key if _CITATION_KEY.fullmatch(key) else _key(paper, 0), used)
+        yield write_string(Library([_entry(paper, own, note)])) + "\n"
+
+
+def _entry(paper: Paper, key: str, note: str) -> Entry:
     kind = _type(paper)[0]
     arxiv = _first(paper, "arxiv")
     fields = {
@@ -102,7 +112,7 @@ def _entry(record: FoundPaper, key: str) -> Entry:
         "eprinttype": "arxiv" if arxiv else "",
         "url": (paper.url or paper.pdf_url).translate(_PERCENT_ENCODED),
         "abstract": _tex(paper.abstract),
-        "note": _tex("; ".join(_notes(record))),
+        "note": _tex(note),
         # Styles print notes, but not this; Zotero and JabRef show it.
         "annote": _tex(_links(paper)),
     }
@@ -140,9 +150,8 @@ def _pair(braces: Iterable[str]) -> bool:
     return min(depths) == depths[-1] == 0
 
 
-def _key(stored: StoredPaper) -> str:
+def _key(paper: Paper, id: int) -> str:
     """Return the key of a paper, whatever else is exported: "zhou2024webarena"."""
-    paper = stored.paper
     name = _in_ascii(family_name(paper.authors[0])) if paper.authors else ""
     written = filter(None, map(_in_ascii, paper.title.split()))
     words = [word for word in written if word not in LEADING_WORDS]
@@ -151,7 +160,7 @@ def _key(stored: StoredPaper) -> str:
         return f"{name}{year}{words[0]}" if name else f"{''.join(words[:3])}{year}"
     values = (_first(paper, scheme).casefold() for scheme in ("arxiv", "doi", *paper.keys))
     identifiers = (_NOT_IN_IDENTIFIERS.sub("-", value).strip("-.") for value in values)
-    identifier = next(filter(None, identifiers), f"paper{stored.id}")
+    identifier = next(filter(None, identifiers), f"paper{id}")
     return f"{name}{year}-{identifier}" if name else identifier
 
 

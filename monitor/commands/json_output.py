@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make th
     from monitor.commands.explain import Explanation
     from monitor.commands.paper_search import FoundPaper
     from monitor.commands.ratings import Rated
+    from monitor.commands.references import Reference
     from monitor.commands.status import Status
     from monitor.commands.subscriptions import SubscriptionReport
     from monitor.commands.topic_trial import Sample, Trial
@@ -68,7 +69,7 @@ def subscriptions_json(reports: Iterable[SubscriptionReport]) -> Answer:
     names = "name title topics recipients channels schedule timezone next waiting changes stopped"
     return {
         "subscriptions": [
-            pick(known, f"{names} paused_until troubles")
+            pick(known, f"{names} paused_until troubles guard libraries")
             | {"last": plain(known.last.composed_at) if known.last else None}
             for known in reports
         ]
@@ -153,6 +154,25 @@ def _sighting(sighting: Sighting) -> Answer:
     if sighting.filled:  # scripts read there what a reference list filled in
         answer["announce"] = f"@filled {', '.join(sighting.filled)}"
     return answer | {"why": describe(sighting.recognised), "text": plain(sighting.text)}
+
+
+def references_json(references: Iterable[Reference]) -> Answer:
+    """Return entries of libraries; what is not known is null."""
+    return {
+        "references": [
+            {
+                **pick(reference, "library title"),
+                "file": reference.place.file or None,
+                "entry": reference.place.key or None,
+                "keys": _values(reference.paper.keys),
+                "state": reference.state,
+                "since": reference.since or None,
+                "by": reference.by or None,
+                **pick(reference, "notice asked"),
+            }
+            for reference in references
+        ]
+    }
 
 
 def rated_json(rated: Iterable[Rated]) -> Answer:

@@ -53,6 +53,8 @@ class SubscriptionReport(msgspec.Struct, frozen=True):
     stopped: tuple[Suppression, ...]
     paused_until: date | None
     troubles: tuple[Trouble, ...]
+    guard: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
     changes: int = 0
 
     @property
@@ -171,6 +173,8 @@ def report(
                     stopped=about,
                     paused_until=settings.pause_until if paused else None,
                     troubles=tuple(kind for kind in Trouble if kind in troubles),
+                    guard=tuple(settings.guard),
+                    libraries=tuple(settings.libraries),
                 )
             )
     return reports

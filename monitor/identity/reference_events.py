@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 
@@ -16,12 +17,14 @@ from monitor.model import (
     COMMENT,
     CONCERN,
     CORRECTION,
+    REASONS,
     REPORT,
     RETRACTION,
     Candidate,
     ChangeKind,
     Decision,
     IncomingPaper,
+    NoticeText,
     Paper,
     ReferenceChange,
     ReferenceEvent,
@@ -44,6 +47,14 @@ _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview
 # finds that was read so long before it.
 OLD_CORRECTION = timedelta(days=90)
 OLD_AT_UPGRADE = timedelta(days=7)
+# The part of the text of a notice that is stored; digests quote its first sentences.
+MAX_NOTICE_TEXT = 1_000
+# The abstract of a withdrawn preprint is its notice if it begins like this.
+_SAYS_WITHDRAWN = re.compile(
+    r"(?:authors?|paper|article|manuscript|preprint|submission)\b[^.]{0,60}?"
+    r"\b(?:withdrawn|withdrew|withdraw|retracted)\b",
+    re.IGNORECASE,
+)
 _GRAVE = (ReferenceChange.RETRACTED, ReferenceChange.REPORTED, ReferenceChange.CONCERN)
 
 
@@ -127,7 +138,15 @@ def reported_by_notice(
         identity = ("", *identity)
     event = _event(record.paper, references, source, now)
     after = _name(record) or record.paper.title
-    return structs.replace(event, change=change, identity=identity, after=after)
+    return structs.replace(
+        event,
+        change=change,
+        identity=identity,
+        after=after,
+        venue=record.paper.venue,
+        doi=_doi(record.keys),
+        text=_notice_text(record.paper, source),
+    )
 
 
 def reported_by_record(
@@ -150,6 +169,7 @@ def reported_by_record(
         identity=("", _mark_of(source, record.raw_id)),
         before=_preprint_name(record),
         title_after=_other_title(record.paper, references),
+        text=_withdrawal_text(record.paper, source),
     )
 
 
@@ -196,7 +216,25 @@ def withdrawn_without_notice(
     record = as_record(work)
     event = _event(work, references, seen[0].source if seen else "", now)
     marks = (_mark_of(sighting.source, sighting.raw_id) for sighting in seen)
-    return structs.replace(event, identity=("", *marks), before=_preprint_name(record))
+    return structs.replace(
+        event,
+        identity=("", *marks),
+        before=_preprint_name(record),
+        text=_withdrawal_text(work, event.source),
+    )
+
+
+def _notice_text(notice: Paper, source: str) -> NoticeText | None:
+    text = notice.abstract
+    is_reasons = text.startswith(REASONS)
+    text = text.removeprefix(REASONS)[:MAX_NOTICE_TEXT].strip()
+    return NoticeText(text, source, is_reasons) if text else None
+
+
+def _withdrawal_text(paper: Paper, source: str) -> NoticeText | None:
+    """Return the abstract of a withdrawn record if its first sentences say that it is withdrawn."""
+    is_notice = _SAYS_WITHDRAWN.search(paper.abstract[:200])
+    return _notice_text(paper, source) if is_notice else None
 
 
 def events_of(
@@ -228,7 +266,12 @@ def events_of(
         )
         return
     if paper.withdrawn:
-        yield structs.replace(event, identity=("",), before=_preprint_name(keyed))
+        yield structs.replace(
+            event,
+            identity=("",),
+            before=_preprint_name(keyed),
+            text=_withdrawal_text(paper, source),
+        )
         return
     if not decision.news:
         return
@@ -247,6 +290,7 @@ def events_of(
         )
     preprints = [reference for reference in references if is_preprint(reference)]
     if preprints and (publication := _publication(keyed)):
+        published_in, doi = publication
         certain = [p for p in preprints if _leads_to(keyed, records, p)]
         preprint = next(iter(certain or preprints))
         # A record with the identifier of the preprint may be dated by it.
@@ -257,10 +301,14 @@ def events_of(
             change=ReferenceChange.PUBLISHED,
             identity=("",) if certain else (own, *_names_in(keyed.keys)),
             before=_preprint_name(as_record(preprint)),
-            after=publication,
+            after=", ".join(
+                filter(None, (published_in and f"in {published_in}", doi and f"doi:{doi}"))
+            ),
             dated=event.dated if has_own_date else "",
             title_after="" if certain else paper.title,
             perhaps=not certain,
+            venue=published_in,
+            doi=doi,
         )
 
 
@@ -303,9 +351,7 @@ def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
         one for one in (*stored.others, *event.others) if is_certain(one) is not is_certain(event)
     ]
     reports = [
-        structs.replace(report, identity=tuple(dict.fromkeys((*report.identity, *event.identity))))
-        if not own.isdisjoint(report.identity)
-        else report
+        _with_names_and_text(report, event) if not own.isdisjoint(report.identity) else report
         for report in (structs.replace(stored, others=()), *stored.others)
         if report.identity != ("",) and report not in uncertain
     ]
@@ -316,6 +362,34 @@ def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
     work = work_of((stored.work, event.work))
     joined = structs.replace(first, id=stored.id, work=work, others=tuple(others))
     return with_uncertain(joined, uncertain)
+
+
+def _with_names_and_text(report: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
+    """Return a report of a notice with what another report of the same notice adds."""
+    return structs.replace(
+        report,
+        identity=tuple(dict.fromkeys((*report.identity, *event.identity))),
+        dated=report.dated or event.dated,
+        venue=report.venue or event.venue,
+        doi=report.doi or event.doi,
+        text=_better_text(report.text, event.text),
+    )
+
+
+def _better_text(one: NoticeText | None, other: NoticeText | None) -> NoticeText | None:
+    """Return which of two texts says more of a notice: reasons that a source lists, then any."""
+    if one is None or (other is not None and other.is_reasons and not one.is_reasons):
+        return other
+    return one
+
+
+def as_told(event: ReferenceEvent) -> ReferenceEvent:
+    """Return an event without the other reports of it, with the best text of all."""
+    text = event.text
+    for other in event.others:
+        if other.change is event.change:
+            text = _better_text(text, other.text)
+    return structs.replace(event, text=text, others=())
 
 
 def with_uncertain(event: ReferenceEvent, others: Iterable[ReferenceEvent]) -> ReferenceEvent:
@@ -397,19 +471,21 @@ def _is_on_server(record: IncomingPaper) -> bool:
     return any(s == "arxiv" or (s == "doi" and may_be_draft(v)) for s, v in record.keys)
 
 
-def _publication(keyed: IncomingPaper) -> str:
-    """Return the venue and DOI of a version of record, "" for what is none.
+def _publication(keyed: IncomingPaper) -> tuple[str, str] | None:
+    """Return the venue and DOI of a version of record, None for what is none.
 
     Without a DOI it is one that names a journal or conference.
     """
     paper, place = keyed.paper, venue(keyed.paper.venue)
-    dois = (v for scheme, v in keyed.keys if scheme == "doi" and not may_be_draft(v))
-    doi = next(dois, "")
+    doi = _doi(pair for pair in keyed.keys if not may_be_draft(pair[1]))
     printed = place.kind in (Kind.JOURNAL, Kind.CONFERENCE) and not place.cut
     if not (doi or printed or (paper.type == "journal article" and has_name(place))):
-        return ""
-    where = "" if place.kind is Kind.PREPRINT or not paper.venue else f"in {paper.venue}"
-    return ", ".join(filter(None, [where, f"doi:{doi}" if doi else ""]))
+        return None
+    return "" if place.kind is Kind.PREPRINT else paper.venue, doi
+
+
+def _doi(pairs: Iterable[Pair]) -> str:
+    return next((value for scheme, value in pairs if scheme == "doi"), "")
 
 
 def _new_version(
@@ -444,7 +520,7 @@ def _name(keyed: IncomingPaper) -> str:
 
 
 def _day(paper: Paper) -> str:
-    """Return the date of a record, as exactly as it is known."""
+    """Return the date of a record in ISO 8601, as exactly as it is known."""
     if at := paper.day:
-        return f"{at.day} {at:%B %Y}"
-    return f"{paper.month:%B %Y}" if paper.month else str(paper.year or "")
+        return f"{at:%Y-%m-%d}"
+    return f"{paper.month:%Y-%m}" if paper.month else str(paper.year or "")

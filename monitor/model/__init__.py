@@ -24,10 +24,12 @@ from monitor.model.digests import FromLibrary as FromLibrary
 from monitor.model.digests import Json as Json
 from monitor.model.digests import LeadPaper as LeadPaper
 from monitor.model.digests import LeadReason as LeadReason
+from monitor.model.digests import LibraryEntry as LibraryEntry
 from monitor.model.digests import ListedDigest as ListedDigest
 from monitor.model.digests import NextDigest as NextDigest
 from monitor.model.digests import NextKind as NextKind
 from monitor.model.digests import Notice as Notice
+from monitor.model.digests import NoticeText as NoticeText
 from monitor.model.digests import OtherTitle as OtherTitle
 from monitor.model.digests import Placed as Placed
 from monitor.model.digests import ReferenceChange as ReferenceChange
@@ -60,6 +62,7 @@ from monitor.model.paper import COMMENT as COMMENT
 from monitor.model.paper import CONCERN as CONCERN
 from monitor.model.paper import CORRECTION as CORRECTION
 from monitor.model.paper import LIST_AGE as LIST_AGE
+from monitor.model.paper import REASONS as REASONS
 from monitor.model.paper import REPORT as REPORT
 from monitor.model.paper import RETRACTION as RETRACTION
 from monitor.model.paper import Bound as Bound

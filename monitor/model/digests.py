@@ -176,15 +176,33 @@ class ReferenceChange(StrEnum):
     NEW_VERSION = "new version"
 
 
+class NoticeText(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The beginning of a notice, or the reasons for it that its source lists."""
+
+    text: str
+    source: str
+    is_reasons: bool = False
+
+
+class LibraryEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An entry of a library: the library, its file, and the key of the entry in this file."""
+
+    library: str
+    file: str = ""
+    key: str = ""
+
+
 class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """A change of a reference: the paper as libraries have it, with the identifiers of all.
 
     Two events of one kind and work are one if they share something of `identity`. `before` and
-    `after` are what is replaced and what replaces it, or the notice; `dated` is its day, and `url`
-    its page; `title_after` is another title of a new version or of the record. `others` are later
-    reports of it. Of a publication that no identifier leads to `perhaps` is true, and `title_after`
-    its title. One that is `void` was mistaken: it is not sent, and the same report is no new event.
-    A correction goes to an `audience` of subscriptions alone.
+    `after` are what is replaced and what replaces it, or the notice; `dated` is its day, month or
+    year in ISO 8601 (`3 March 2026` in older digests), `url` its page, `venue` and `doi` those of
+    the notice or publication, `text` what the notice says. `title_after` is another title of a new
+    version or of the record. `others` are later reports of it. Of a publication that no identifier
+    leads to `perhaps` is true, and `title_after` its title. One that is `void` was mistaken: it is
+    not sent, and the same report is no new event. A correction goes to an `audience` of
+    subscriptions alone. `entries` are those of the readers' libraries, in digests alone.
 
     Fields with their defaults are not stored.
     """
@@ -204,6 +222,10 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     others: tuple[ReferenceEvent, ...] = ()
     void: bool = False
     audience: tuple[str, ...] = ()
+    venue: str = ""
+    doi: str = ""
+    text: NoticeText | None = None
+    entries: tuple[LibraryEntry, ...] = ()
 
     @property
     def change_name(self) -> str:

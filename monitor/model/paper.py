@@ -17,6 +17,9 @@ CONCERN = "expression of concern"
 COMMENT = "comment"
 # The type of a record that calls a paper withdrawn, and whose source cannot know: it marks none.
 REPORT = "report of a retraction"
+# The beginning of the abstract of a notice that lists reasons, in the words of its source, and has
+# no sentence of the notice itself.
+REASONS = "Reasons: "
 
 _ARXIV_NUMBER = re.compile(
     r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})(?:v\d+)?$"

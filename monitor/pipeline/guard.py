@@ -272,20 +272,20 @@ def look_up_stored(runtime: Runtime, library: str) -> None:
         now = runtime.clock.now()
         entries = collections.take_unchecked(tx, library, now, BATCH)
         present = [(entry, only_recent) for entry, only_recent in entries.values() if entry]
-        if stored_events.save(tx, _stored_changes(tx, library, present, now)):
+        if stored_events.save(tx, chain(*stored_changes(tx, library, present, now))):
             subscriptions.wake_immediate(tx, None, now)
         return len(entries)
 
     repeat(runtime, step)
 
 
-def _stored_changes(
+def stored_changes(
     tx: Transaction,
     library: str,
     entries: Sequence[tuple[CollectionEntry, bool]],
     now: datetime,
-) -> list[ReferenceEvent]:
-    """Return what stored notices, and withdrawn papers, report of entries of a library.
+) -> list[list[ReferenceEvent]]:
+    """Return what stored notices, and withdrawn papers, report of each entry of a library.
 
     For entries with `only_recent`, those count that were read lately.
     """
@@ -305,7 +305,7 @@ def _stored_changes(
     by_paper = paper_index.notices_about(tx, ids)
     notices = _load_notices(tx, set(chain(*by_name.values(), *by_paper.values())))
     named = _stored_named_notices(tx, ids)
-    events: list[ReferenceEvent] = []
+    events: list[list[ReferenceEvent]] = []
     for (entry, only_recent), record, of_entry in zip(entries, records, works, strict=True):
         reporting = {
             id: notices[id]
@@ -322,7 +322,7 @@ def _stored_changes(
         reports = [notice.reports([entry.paper], about, now) for notice in late]
         if not any(report.change is ReferenceChange.RETRACTED for report in reports):
             reports += _withdrawn(tx, entry.paper, of_entry.values(), now, only_recent)
-        events += reports
+        events.append(reports)
     return events
 
 

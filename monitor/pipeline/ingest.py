@@ -272,7 +272,8 @@ class _Pass:
         with self.runtime.database.writing() as tx:
             before = asked_works.answered_before(tx, name, works.asked)
             unanswered = is_unanswered(works, before)
-            asked_works.record(tx, name, works, unanswered=unanswered)
+            now = self.runtime.clock.now()
+            asked_works.record(tx, name, works, now, unanswered=unanswered)
         if unanswered:
             log.warning("not answered", source=name, works=len(works.asked), first=works.asked[0])
 

@@ -311,7 +311,7 @@ class Runtime:
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:
-        """The names of the sources that are libraries."""
+        """The names of the sources that are libraries, in the order of the configuration."""
         return tuple(n for n, entry in self.sources.items() if entry.role is Role.LIBRARY)
 
     @cached_property

@@ -108,6 +108,7 @@ _NAVIGATION = {
     "/me": "My digests",
     "/digests": "Digests",
     "/papers": "Papers",
+    "/references": "References",
     "/topics": "Topics",
     "/try": "Try",
     "/subscriptions": "Subscriptions",

@@ -190,6 +190,13 @@ class Visit(Request):
         return {name for s in self.subscriptions for name in s.libraries}
 
     @property
+    def library_names(self) -> list[str]:
+        """The names of the libraries that the viewer may see, in the order of the configuration."""
+        known = self.runtime.libraries
+        visible = self.libraries if known else None
+        return [name for name in known if visible is None or name in visible]
+
+    @property
     def source_titles(self) -> Mapping[str, str]:
         """The titles of the sources that the viewer may see, by name.
 
@@ -247,13 +254,18 @@ class Visit(Request):
         except ValueError:
             return own
 
+    def _navigation(self) -> dict[str, str]:
+        """Return the paths and titles of pages; references are for those who have libraries."""
+        known: dict[str, str] = self.app.state.navigation(self.viewer)
+        return {p: title for p, title in known.items() if p != "/references" or self.library_names}
+
     def show(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
         """Return a page: a template of templates/pages with the values that all pages have."""
         content = self.runtime.fallback_templates.render(
             f"pages/{template}.html.j2",
             viewer=self.viewer,
             path=self.path,
-            navigation=self.app.state.navigation(self.viewer),
+            navigation=self._navigation(),
             address=self.address,
             asset=asset_address,
             zone=self.zone,

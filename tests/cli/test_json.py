@@ -68,7 +68,7 @@ EVERY = [
             "subscriptions": [
                 keys(
                     "name title topics recipients channels schedule timezone next last waiting"
-                    " changes stopped paused_until troubles"
+                    " changes stopped paused_until troubles guard libraries"
                 )
             ]
         },
@@ -107,6 +107,16 @@ EVERY = [
     ("suppressions add ada@example.org --force", 0, {"suppressions": STOPPED}),
     ("suppressions confirm", 0, {"suppressions": ...}),
     ("deliveries list", 0, {"deliveries": OUTBOX}),
+    (
+        "references",
+        0,
+        {"references": [keys("library title file entry keys state since by notice asked")]},
+    ),
+    (
+        "explain doi:10.5555/owned",
+        0,
+        {"references": [keys("library title file entry keys state since by notice asked")]},
+    ),
     (
         "explain 1",
         0,
@@ -163,6 +173,10 @@ def test_a_mark_that_is_undone(lived: House, say: Say):
 
 @pytest.mark.parametrize(("line", "status", "shape"), EVERY, ids=[line for line, _, _ in EVERY])
 def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any):
+    (lived.folder / "refs.jsonl").write_text('{"title": "A Work", "doi": "10.5555/owned"}')
+    library = {"kind": "jsonl", "path": "refs.jsonl", "role": "library"}
+    lived.settings["sources"]["ada-refs"] = library
+    lived.settings["subscriptions"]["lab"]["libraries"] = "ada-refs"
     lived.ingest(("Agents of Language", "A language that agents may speak."))
     lived.add("3.txt", FOLDING)
     heard = say(*line.split(), "--json")

@@ -71,8 +71,10 @@ def test_the_demo_marks_papers_of_a_library_and_says_which_is_retracted(house: H
     pages = house.folder / "play/pages"
     days = [(pages / f"agents-team/2026-11-{day}.html").read_text("utf-8") for day in range(18, 22)]
     assert [page.count("in your library") for page in days] == [2, 0, 1, 0]
-    retracted = "Retracted: notice doi:10.5555/sample-notice, 2024."
+    retracted = "Retracted by Example Journal of Machine Learning on 13 May 2024."
     assert [retracted in page for page in days] == [False, False, False, True]
+    assert "61 of its 120 test tasks" in days[-1]
+    assert "entry okafor2023replay of references.bib" in days[-1]
     others = (pages / f"{team}/2026-11-21.html" for team in TEAMS if team != "agents-team")
     assert not any("10.5555" in page.read_text("utf-8") for page in others)
     # One source has all news, so no paper says where it is from.

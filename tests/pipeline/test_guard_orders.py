@@ -348,7 +348,7 @@ def test_a_correction_that_crossref_names_in_the_record_of_a_paper_is_told(
         guarded.next_morning()
     assert told(guarded) == [("ada", "corrected", Reference(1).title)]
     [event] = [event for digest in guarded.read(every_digest) for event in digest.references]
-    assert (event.after, event.dated) == ("doi:10.5555/c", "19 November 2026")
+    assert (event.after, event.dated) == ("doi:10.5555/c", "2026-11-19")
     of_notice = Reference(1).notice("correction", doi="10.5555/c")
     write(guarded, "news/a.jsonl", of_notice)
     guarded.next_morning()

@@ -448,3 +448,26 @@ def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataOb
         marks.append(mark)
     after = [title for part, _ in taken(content, size, *marks) for title in part]
     assert before + after == [one["title"] for one in FIVE]
+
+
+def test_records_of_retraction_watch_are_notices_with_reasons():
+    table = (
+        "Record ID,Title,Journal,Author,RetractionDate,RetractionDOI,RetractionPubMedID,"
+        "OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature,Reason\n"
+        "1,Sand,J Sand,Ada Byron;Bo Li,1/9/2024 0:00,10.1000/R,102,10.1000/p,0,Retraction,+A;+B;\n"
+        "2,Sand,J Sand,,13/1/2024,10.1000/p,0,10.1000/p,7,Expression of concern,\n"
+        "3,Sand,J Sand,,,unavailable,0,10.1000/p,0,Reinstatement,\n"
+        "4,Sand,J Sand,,,unavailable,0,Unavailable,0,Correction,\n"
+    )
+    reading = read(table.encode(), preset="retraction-watch")
+    one, two = reading.papers
+    assert (one.title, one.type, one.raw_id) == ("Retraction: Sand", "retraction", "1")
+    assert (one.abstract, one.authors) == ("Reasons: A; B.", ("Ada Byron", "Bo Li"))
+    assert (one.keys, one.about) == ({"doi": "10.1000/r", "pmid": "102"}, {"doi": "10.1000/p"})
+    assert one.published == datetime(2024, 1, 9, tzinfo=UTC)
+    assert (two.keys, two.about) == ({}, {"doi": "10.1000/p", "pmid": "7"})
+    assert (two.type, two.abstract, two.published) == ("expression of concern", "", None)
+    assert [one.why for one in reading.rejected] == [
+        "record is a reinstatement",
+        "record has no identifier of its paper",
+    ]

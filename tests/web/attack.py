@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import itertools
+import json
 import socket
 import sys
 import tempfile
@@ -39,8 +40,10 @@ KEY = "a key of this installation"
 PROXY_SECRET = "a secret of the proxy"
 # An operator, a reader of `lab`, and a reader of `faculty`.
 ADA, BOB, CAROL = "ada@example.org", "bob@example.org", "carol@example.org"
+# The papers of their libraries.
+OWNED = BOBS, CAROLS = "A Reference of Bob's Own", "What Carol Alone Cites"
 # What only an answer to a login may contain.
-PRIVATE = (ADA, BOB, CAROL, AGENTS[0], BANDITS[0], FOLDING[0], "language AND agent")
+PRIVATE = (ADA, BOB, CAROL, AGENTS[0], BANDITS[0], FOLDING[0], "language AND agent", *OWNED)
 DIGEST, FORMATS = "{subscription}/{period}", ("bib", "ris", "csv", "json")
 LINK, ONE_LINK = "/r/{token}/{paper}/{direction}", "/r/{token}/{paper}"
 
@@ -63,6 +66,9 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     f"/digests/{DIGEST}": (READER, "/digests/lab/{period}"),
     "/papers": (READER, "/papers?q=agent"),
     "/papers/{id}": (READER, "/papers/1"),
+    "/references": (READER, "/references"),
+    "/references.csv": (READER, "/references.csv"),
+    "/references.bib": (READER, "/references.bib"),
     "/saved": (READER, "/saved"),
     "/saved.bib": (READER, "/saved.bib"),
     "/topics": (READER, "/topics"),
@@ -85,6 +91,7 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/api/v1/papers": (READER, "/api/v1/papers?q=agent"),
     "/api/v1/papers/rated": (OPERATOR, "/api/v1/papers/rated"),
     "/api/v1/papers/saved": (READER, "/api/v1/papers/saved"),
+    "/api/v1/references": (READER, "/api/v1/references"),
     "/api/v1/": (READER, "/api/v1/"),
     "/api/v1/digests": (READER, "/api/v1/digests"),
     "/api/v1/sources": (OPERATOR, "/api/v1/sources"),
@@ -105,6 +112,11 @@ MORE_ADDRESSES: tuple[tuple[int, str], ...] = (
     (OPERATOR, "/api/v1/digests?subscription=faculty"),
     (OPERATOR, "/api/v1/subscriptions?who=faculty"),
     (OPERATOR, "/feed/faculty.atom"),
+    (OPERATOR, "/references?library=carol-refs"),
+    (OPERATOR, "/references.csv?library=carol-refs"),
+    (OPERATOR, "/references.bib?library=carol-refs"),
+    (OPERATOR, "/api/v1/references?library=carol-refs"),
+    (READER, "/references?library=bob-refs&state=retracted"),
     (READER, "/digests/lab/{period}?as=mail"),
     (READER, "/feed/lab.atom?token={stop}"),
     (ANYONE, "/feed/lab.atom?token={feed}"),
@@ -349,7 +361,10 @@ def served(folder: Path, *, is_public: bool) -> Iterator[Site]:
     house = House(folder)
     with ScriptedSmtp() as smtp:
         house.by_mail(smtp.port, ADA, BOB)
-        house.settings["subscriptions"]["faculty"] = {"topics": ["*"], "email": [CAROL]}
+        faculty = {"topics": ["*"], "email": [CAROL], "guard": "carol-refs"}
+        house.settings["subscriptions"]["faculty"] = faculty
+        house.settings["subscriptions"]["lab"]["guard"] = "bob-refs"
+        _add_libraries(house)
         house.settings["secret_key"] = [KEY]
         if is_public:
             house.settings["public_url"] = PUBLIC
@@ -371,6 +386,21 @@ def served(folder: Path, *, is_public: bool) -> Iterator[Site]:
         own = PUBLIC if is_public else f"http://127.0.0.1:{port}"
         with closing(Site(app, port, own, urlsplit(own).netloc, token, _examples(app))) as site:
             yield site
+
+
+def _add_libraries(house: House) -> None:
+    """Give each reader a library with one paper, which was retracted."""
+    notices = []
+    for number, (name, title) in enumerate(zip(("bob-refs", "carol-refs"), OWNED, strict=True)):
+        doi = f"10.5555/owned.{number}"
+        entry = {"title": title, "doi": doi, "id": f"entry{number}"}
+        (house.folder / f"{name}.jsonl").write_text(json.dumps(entry))
+        library = {"kind": "jsonl", "path": f"{name}.jsonl", "role": "library"}
+        house.settings["sources"][name] = library
+        notice = {"title": "Retraction", "type": "retraction", "doi": f"{doi}.notice"}
+        notices.append(json.dumps(notice | {"about": {"doi": doi}}))
+    (house.folder / "notices.jsonl").write_text("\n".join(notices))
+    house.settings["sources"]["notices"] = {"kind": "jsonl", "path": "notices.jsonl"}
 
 
 def _examples(app: App) -> dict[str, str]:
@@ -420,7 +450,9 @@ def open_addresses(site: Site, count: Count) -> None:
                 allowed = visitor.role >= least
                 count.add(f"{visitor.name}: {method} {address}", reply, is_allowed=allowed)
                 if visitor.role != OPERATOR and not reply.is_refused:
-                    others = [name for name in (ADA, CAROL, "faculty") if name in reply.text]
+                    others = [
+                        name for name in (ADA, CAROL, "faculty", CAROLS) if name in reply.text
+                    ]
                     count.faults += [f"{visitor.name} sees {name} on {address}" for name in others]
 
 

@@ -10,6 +10,7 @@ Presets for public dumps:
     crossref                the public data file: crossref.org/documentation, "public data files"
     semanticscholar-papers  the dataset `papers`: api.semanticscholar.org/api-docs/datasets
     s2orc                   `metadata` of S2ORC: github.com/allenai/s2orc
+    retraction-watch        `retraction_watch.csv`: gitlab.com/crossref/retraction-watch-data
     cord-19                 `metadata.csv` of CORD-19: github.com/allenai/cord19
 """
 
@@ -45,6 +46,7 @@ from monitor.sources.arxiv_records import paper_of_fields
 from monitor.sources.base import Source, SourceOptions, reading
 from monitor.sources.crossref import Crossref
 from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
+from monitor.sources.jsonl import retraction_watch
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.field_mapping import NAMES, Fields
 from monitor.sources.jsonl.rows import CUT, HEAD_BYTES, Row, Unreadable, detect_form
@@ -74,7 +76,7 @@ _SIGNATURES: Mapping[str, Sequence[bytes]] = {
     "arxiv-snapshot": (b'"authors_parsed"', b'"versions"', b'"update_date"', b'"submitter"'),
     "openalex": (b'"authorships"', b'"abstract_inverted_index"', b'"primary_location"'),
 }
-PRESETS = ("arxiv-snapshot", *sorted({*_SERVICES, *_FIELDS}))
+PRESETS = ("arxiv-snapshot", *sorted({*_SERVICES, *_FIELDS, retraction_watch.PRESET}))
 
 Names = Annotated[
     tuple[str, ...],
@@ -253,6 +255,8 @@ def converter_for(preset: str, names: Mapping[str, Sequence[str]]) -> tuple[Conv
     """
     if preset == "arxiv-snapshot":
         return lambda record, now: paper_of_fields(Record(record, now)), ("title",)
+    if preset == retraction_watch.PRESET:
+        return retraction_watch.notice_of, ("title",)
     if kind := _SERVICES.get(preset):
         source = kind(preset, kind.Options(path="-"), None, datetime.now)
         return lambda record, now: source.paper(Record(record, now)), ("title",)

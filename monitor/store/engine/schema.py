@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0043"
+VERSION = "0044"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -287,12 +287,13 @@ undecided = _table(
 # Sources whose first reading is complete.
 source = _table("source", *_keys("name"), *_required(first_read_at=Instant), _as_news())
 
-# Works that a source of `about:` was asked about: whether it ever answered about one, and how many
-# times in a row its batch had no answer.
+# Works that a source of `about:` was asked about: whether it ever answered about one, how many
+# times in a row its batch had no answer, and when it last had one, be it "none of these".
 asked_work = _table(
     "asked_work",
     *_keys("source", "name"),
     *_required(answered=Boolean, unanswered=Integer),
+    Column("answered_at", Instant),
     sqlite_with_rowid=False,
 )
 

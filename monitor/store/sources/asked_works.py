@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -23,7 +24,9 @@ def answered_before(tx: Transaction, source: str, works: Collection[str]) -> set
     return {names[name] for name in tx.scalars(query.where(among(_asked.name, names)))}
 
 
-def record(tx: Transaction, source: str, works: AskedWorks, *, unanswered: bool) -> None:
+def record(
+    tx: Transaction, source: str, works: AskedWorks, now: datetime, *, unanswered: bool
+) -> None:
     """Record about which works a source answered, or that it did not answer about a batch."""
     answered = works.answered | answered_before(tx, source, works.asked)
     rows = [
@@ -32,6 +35,7 @@ def record(tx: Transaction, source: str, works: AskedWorks, *, unanswered: bool)
             "name": index_value(work),
             "answered": work in answered,
             "unanswered": int(unanswered),
+            "answered_at": None if unanswered else now,
         }
         for work in works.asked
     ]
@@ -39,7 +43,16 @@ def record(tx: Transaction, source: str, works: AskedWorks, *, unanswered: bool)
         again = _asked.unanswered + 1
         insert_or_update(tx, schema.asked_work, rows, ["answered"], unanswered=again)
     else:
-        insert_or_update(tx, schema.asked_work, rows, only_changed=True)
+        insert_or_update(tx, schema.asked_work, rows)
+
+
+def answered_at(tx: Transaction, source: str, works: Collection[str]) -> dict[str, datetime]:
+    """Return when a source last answered about each of some works, if it ever did."""
+    names = {index_value(work): work for work in works}
+    query = sa.select(_asked.name, _asked.answered_at)
+    query = query.where(_asked.source == source, _asked.answered_at.is_not(None))
+    rows = tx.execute(query.where(among(_asked.name, names)))
+    return {names[name]: at for name, at in rows}
 
 
 def retain(tx: Transaction, source: str, works: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ from monitor.identity.keys import (
     with_keys,
 )
 from monitor.identity.resolve import KnownWork, recognise
-from monitor.model import IncomingPaper, Paper, Reasons, record_of
+from monitor.model import IncomingPaper, LibraryEntry, Paper, Reasons, record_of
 from monitor.store.digests.packed import dictionary_for, pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -63,7 +63,7 @@ class CollectionEntry(msgspec.Struct, frozen=True):
     """A work in a library or reference list, as its source gave it.
 
     `since` is when the library got it, None if that was before times were recorded. `recognised`
-    has the reasons for which a record that was looked up is this work.
+    has the reasons for which a record that was looked up is this work. `document` is the file.
     """
 
     id: int
@@ -72,6 +72,13 @@ class CollectionEntry(msgspec.Struct, frozen=True):
     paper: Paper
     since: datetime | None = None
     recognised: Reasons = ()
+    document: str = ""
+
+    @property
+    def place(self) -> LibraryEntry:
+        """The library, the name of the file without its folders, and the key of the entry."""
+        file = self.document.partition("?")[0].rstrip("/").rpartition("/")[2]
+        return LibraryEntry(self.source, file, self.paper.raw_id)
 
 
 # ── readings ────────────────────────────────────────────────────────────────────────
@@ -405,6 +412,25 @@ def sharing_identifiers(
     return [[entries[id] for id in ids if id in entries] for ids in chosen]
 
 
+def with_name(
+    tx: Transaction,
+    sources: Collection[str],
+    pairs: Collection[tuple[str, str]],
+    title: str,
+    now: datetime,
+) -> list[CollectionEntry]:
+    """Return the entries of some sources with one of these identifiers, or with a title key."""
+    by_key = _by_key(tx, sources, set(_hashes_of_identity(pairs, title)))
+    entries = _load(tx, {id for ids in by_key.values() for id in ids}, now)
+    named = set(pairs)
+    return [
+        entry
+        for _, entry in sorted(entries.items())
+        if not named.isdisjoint(identifiers(entry.paper))
+        or title_key(entry.paper.title) == title != ""
+    ]
+
+
 def _by_key(
     tx: Transaction, sources: Collection[str], keys: Collection[int]
 ) -> dict[int, list[int]]:
@@ -447,12 +473,14 @@ def _read(
     query = sa.select(_entry.id, _entry.collection_id, _entry.packed, _entry.since)
     rows = tx.execute(query.where(wanted).limit(limit)).all()
     of_rows = among(_collection.id, {row.collection_id for row in rows})
-    columns = sa.select(_collection.id, _collection.source, _collection.dictionary)
-    documents = {row.id: row for row in tx.execute(columns.where(of_rows))}
+    columns = (_collection.id, _collection.source, _collection.document, _collection.dictionary)
+    documents = {row.id: row for row in tx.execute(sa.select(*columns).where(of_rows))}
     for id, collection_id, packed, since in rows:
         document = documents[collection_id]
         paper = unpack(packed, Paper, document.dictionary)
-        yield CollectionEntry(id, collection_id, document.source, paper, since)
+        yield CollectionEntry(
+            id, collection_id, document.source, paper, since, document=document.document
+        )
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from monitor.identity.keys import LINK, hash_of_text, identifiers, with_keys
 from monitor.identity.reference_events import (
+    as_told,
     concerns,
     is_certain,
     is_news_since,
@@ -29,6 +30,7 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, insert_new
 from monitor.store.sources import collections
+from monitor.store.sources.collections import CollectionEntry
 
 _event = schema.reference_event.c
 _key = schema.reference_event_key.c
@@ -107,6 +109,11 @@ def _with_uncertain(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | 
             _update(tx, kept)
             _write_keys(tx, other.id, kept)
     return None
+
+
+def without_mistaken(tx: Transaction, events: Iterable[ReferenceEvent]) -> list[ReferenceEvent]:
+    """Return events without those that a person called mistaken."""
+    return [event for event in events if not ((stored := _same(tx, event)) and stored.void)]
 
 
 def withdraw(tx: Transaction, names: Set[str]) -> None:
@@ -201,6 +208,34 @@ def _of_libraries(
     tx: Transaction, libraries: Collection[str], is_unsent: sa.ColumnElement[bool], now: datetime
 ) -> list[ReferenceEvent]:
     """Return the unsent events of works in libraries, under the titles of their entries."""
+    news = [
+        (event, own)
+        for event, entries in with_entries(tx, libraries, now, is_unsent)
+        if (own := [e for e in entries if is_news_since(event.change, event.at, e.since)])
+    ]
+    # As the readers' own libraries have the work: entries with its title are first.
+    return [
+        structs.replace(
+            as_told(event),
+            work=work_of([*(entry.paper for entry in own), event.work]),
+            entries=tuple(entry.place for entry in own),
+        )
+        for event, own in news
+    ]
+
+
+def with_entries(
+    tx: Transaction,
+    libraries: Collection[str],
+    now: datetime,
+    wanted: sa.ColumnElement[bool] | None = None,
+) -> list[tuple[ReferenceEvent, list[CollectionEntry]]]:
+    """Return events that hold for entries of libraries as these are now, each with the entries.
+
+    They are the oldest first; of all events, or of those that are `wanted`.
+    """
+    if not libraries:
+        return []
     collection, entry_key = schema.collection.c, schema.collection_key.c
     chosen = sa.select(collection.id).where(among(collection.source, libraries))
     in_libraries = (
@@ -208,26 +243,20 @@ def _of_libraries(
         .join(schema.collection_key, entry_key.key == _key.key)
         .where(entry_key.collection_id.in_(chosen))
     )
-    found = _events(tx, sa.and_(_event.id.in_(in_libraries), is_unsent))
+    listed: sa.ColumnElement[bool] = _event.id.in_(in_libraries)
+    found = _events(tx, listed if wanted is None else listed & wanted)
     events = [event for event in found if not event.void]
     if not events:
         return []
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
     named = [named_works(_names_of(event)) for event in events]
     by_name = collections.find(tx, libraries, named, now)
-    # As the readers' own libraries have the work: entries with its title are first.
-    return [
-        structs.replace(event, work=work_of([*own, event.work]), others=())
-        for event, *listed in zip(events, entries, by_name, strict=True)
-        if (
-            own := [
-                entry.paper
-                for entry in {entry.id: entry for of_event in listed for entry in of_event}.values()
-                if concerns(event, entry.paper)
-                and is_news_since(event.change, event.at, entry.since)
-            ]
-        )
+    each = [
+        (event, {entry.id: entry for entry in (*of_work, *of_name)}.values())
+        for event, of_work, of_name in zip(events, entries, by_name, strict=True)
     ]
+    held = [(event, [e for e in own if concerns(event, e.paper)]) for event, own in each]
+    return [(event, own) for event, own in held if own]
 
 
 def _names_of(event: ReferenceEvent) -> list[tuple[str, str]]:

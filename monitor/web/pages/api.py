@@ -16,7 +16,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.channels.slack.socket_mode import is_signed
-from monitor.commands.explain import explain
 from monitor.commands.json_output import (
     Answer,
     deliveries_json,
@@ -25,6 +24,7 @@ from monitor.commands.json_output import (
     pick,
     plain,
     rated_json,
+    references_json,
     saved_json,
     status_json,
     subscriptions_json,
@@ -33,6 +33,7 @@ from monitor.commands.json_output import (
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.commands.paper_search import find_all
 from monitor.commands.ratings import RaterScope, rated, saved
+from monitor.commands.references import explain_or_find
 from monitor.commands.status import sources_status, status
 from monitor.commands.subscriptions import (
     count_waiting,
@@ -46,6 +47,7 @@ from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.sources import runs
 from monitor.web.access import Role
+from monitor.web.pages.references import visible_references
 from monitor.web.routes import PageRoute, Routes
 from monitor.web.site import API, PAGES, SEARCHES, Visit
 
@@ -118,7 +120,18 @@ def get_saved(visit: Visit) -> Answer:
 
 @_answers("explain/{id}", Role.OPERATOR, "where a paper came from, and what became of it")
 def get_paper(visit: Visit) -> Answer:
-    return explanation_json(explain(visit.runtime, visit.path_params["id"]))
+    found = explain_or_find(visit.runtime, visit.path_params["id"])
+    return references_json(found) if isinstance(found, list) else explanation_json(found)
+
+
+@_answers(
+    "references",
+    Role.READER,
+    "the entries of your libraries, and what became of them; ?library=NAME",
+    takes=("library",),
+)
+def get_references(visit: Visit) -> Answer:
+    return references_json(visible_references(visit, visit.parameter("library")))
 
 
 @_answers(
