@@ -17,6 +17,7 @@ from monitor.model import (
     ChangeKind,
     DigestPaper,
     Formula,
+    FromLibrary,
     ListedDay,
     MatchReason,
     OtherTitle,
@@ -59,6 +60,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "formulas": (Formula("policy", "p_1"),),
         "excerpt_rule": 0,
         "unmarked": ("policy",),
+        "from_library": FromLibrary("own", ("authors",)),
         "note": SiteNote("Hugging Face", "https://example.org/note", "A line.", "Sand University"),
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
