@@ -204,6 +204,9 @@ def test_C4_templates_quote_their_attributes_and_have_no_scripts(name: str) -> N
             "export",
             "entry.note.url|web_url",
             "facts.notice.url",
+            "source.url",
+            "link(one)",
+            "one.notice.url",
             "csv",
             "bibtex",
         }
