@@ -50,7 +50,7 @@ def excerpt(entry: DigestPaper) -> Passage:
 
     The other is the next best, of those with a match if nothing matched in the first; it is left
     out if both do not fit. If no sentence says what was done, they are the first sentence that
-    stands alone and the next one. An ellipsis marks each gap, and where a sentence was cut.
+    stands alone and its neighbour. An ellipsis marks each gap, and where a sentence was cut.
     """
     chosen = _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
     return _without_marks(chosen, entry.unmarked)
@@ -138,7 +138,7 @@ def _whole_sentences(abstract: str, places: Sequence[Span], rule: int) -> Passag
         first = max(alone, key=lambda n: (hits[n], values[n]))
         if bounds[first][1] - bounds[first][0] > EXCERPT_LIMIT:
             return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
-        others = [first + 1] if first + 1 < len(bounds) else []
+        others = [n for n in (first + 1, first - 1) if 0 <= n < len(bounds)][:1]
     elif not hits[first]:
         others = [n for n in others if hits[n]] or others
     best = [_uncut(abstract, places, bounds[first])]

@@ -251,7 +251,7 @@ def _ranking(
     matched = cache.words.read(tx, topic.name)
     unrated = [w for id, w in matched.recent.items() if verdicts.get(id, UNJUDGED) == UNJUDGED]
     judged = [*taught, *_read(tx, unjudged | verdicts, cache.papers)]
-    return learn(judged, words_of(topic), Matched(matched.factors, unrated))
+    return learn(judged, words_of(topic), Matched(matched.factors, unrated, matched.trade))
 
 
 def _read(

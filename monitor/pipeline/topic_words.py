@@ -26,9 +26,10 @@ MOST_TOPICS = 48
 
 
 class Words(NamedTuple):
-    """How words weigh in a topic, and the words of the papers that it matched last, by id."""
+    """How words weigh in a topic, those of its trade, and the words of its newest papers, by id."""
 
     factors: Weights | None
+    trade: frozenset[int]
     recent: dict[int, Features]
 
 
@@ -72,4 +73,4 @@ class TopicWords:
             frequencies = frequencies.plus([words[id] for id in added])
             self.changed[topic] = pack(counted.union(added), frequencies), before, added
         recent = {id: words[id] for id in matched[:RECENT] if id in words}
-        return Words(frequencies.factors(), recent)
+        return Words(frequencies.factors(), frequencies.trade(), recent)

@@ -31,6 +31,8 @@ COUNTED_PAPERS = 10_000
 TABLE_WEIGHT = 2_000
 # Words as common as these say nothing about a single paper.
 COMMONEST = 1_000
+# A word of the trade is in such a share of a topic's papers: alone it does not make two alike.
+TRADE_SHARE = 0.03
 # Papers rated by the readers of an installation; with their texts about two kilobytes each.
 MAX_KEPT = 16_384
 
@@ -79,6 +81,14 @@ class Frequencies(NamedTuple):
         factors = self._factors(np.arange(COUNTED_PAPERS + 1), 0).take(table)
         factors[self.places] = self._factors(table.take(self.places), self.counts)
         return factors
+
+    def trade(self) -> frozenset[int]:
+        """Return the places of the words of the trade.
+
+        In a small topic the two papers that are compared may be such a share by themselves.
+        """
+        least = max(TRADE_SHARE * self.papers, 3)
+        return frozenset(self.places[self.counts >= least].tolist())
 
     def _factors(self, in_table: NDArray[np.integer], in_topic: Places | int) -> Weights:
         # Most papers of a topic have its words, which still say something.

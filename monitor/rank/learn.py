@@ -77,11 +77,13 @@ class Judged(msgspec.Struct, frozen=True):
 class Matched(NamedTuple):
     """How words weigh among the papers that a topic matched so far, by `Frequencies.factors`.
 
-    `unrated` are the words of a few without a rating: reasons compare a paper with them.
+    `unrated` are the words of a few without a rating: reasons compare a paper with them. `trade`
+    are the places of the words that many of them have, by `Frequencies.trade`.
     """
 
     factors: Weights | None
     unrated: Sequence[Features] = ()
+    trade: frozenset[int] = frozenset()
 
 
 def learn(
@@ -98,7 +100,8 @@ def learn(
         words = [features(paper) for paper in matched[-MAX_MATCHED:]]
         of_rated = set(map(_words, rated))
         unrated = [w for w in words or map(_words, unjudged) if w not in of_rated]
-        matched = Matched(NO_FREQUENCIES.plus(words).factors(), unrated[-COMPARED:])
+        frequencies = NO_FREQUENCIES.plus(words)
+        matched = Matched(frequencies.factors(), unrated[-COMPARED:], frequencies.trade())
     return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words, matched)
 
 
@@ -131,7 +134,7 @@ class Ranking:
         self._targets = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = weigh(places_of(topic_words))
-        self._factors, self._unrated = matched
+        self._factors, self._unrated, self._trade = matched
         self._products: dict[int, Numbers] = {}
         if self.wanted:
             self._solve()
@@ -179,8 +182,8 @@ class Ranking:
         """Return the wanted paper that adds most to the score of a paper, and words of both.
 
         The words are the `most` weighty of those `shown`, by `written_words`, without the topic's
-        own and common ones. Nothing is returned where there are none, or where the paper is not
-        nearer to the wanted one than nine of ten unrated papers are.
+        own and common ones. Nothing is returned where there are none, or only one that is of the
+        trade, or where the paper is not nearer to the wanted one than nine of ten unrated papers.
         """
         if not self.wanted:
             return None, ()
@@ -196,7 +199,7 @@ class Ranking:
             for place, product in zip(words.places.tolist(), products.tolist(), strict=True)
             if product > least and place in shown and place not in self._unsaid
         ]
-        if not named:
+        if len(named) < 2 and self._trade.issuperset(place for _, place in named):
             return None, ()
         return self.judged[best], tuple(shown[place] for _, place in sorted(named)[:most])
 

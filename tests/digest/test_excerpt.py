@@ -48,7 +48,7 @@ LONG = f"{CAME[:-1]} and {'much ' * 80}more."
 @pytest.mark.parametrize(
     ("abstract", "words", "text", "marks"),
     [
-        # Where no sentence says what was done, one with a match and the next one.
+        # Where no sentence says what was done, one with a match and its neighbour.
         (ONE, "look", "First we look. Then we leap.", "look"),
         (ONE, "leap", "Then we leap. The policy holds.", "leap"),
         (
@@ -57,7 +57,7 @@ LONG = f"{CAME[:-1]} and {'much ' * 80}more."
             "The policy holds. A second policy for agents wins.",
             "policy policy agents",
         ),
-        (ONE, "Done", "Done.", "Done"),
+        (ONE, "Done", "A second policy for agents wins. Done.", "Done"),
         (ONE, "title", "First we look. Then we leap.", ""),
         ("Only this policy.", "policy", "Only this policy.", "policy"),
         ("   ", "a", "", ""),

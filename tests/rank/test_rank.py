@@ -154,15 +154,30 @@ def test_a_reason_names_the_marked_paper_and_the_words_of_both_that_weigh_most()
 
 
 def test_no_reason_is_given_where_more_than_one_of_ten_unrated_papers_is_nearer():
-    marked, paper = Paper("agent axolotl"), Paper("agent axolotl bassoon")
-    rated = [Paper("axolotl agent")] * 5
+    marked, paper = Paper("agent axolotl flamingo"), Paper("agent axolotl flamingo bassoon")
+    rated = [Paper("axolotl flamingo agent")] * 5
     assert len(OTHERS) == 11
-    assert reason(paper, [marked], [*OTHERS, *rated, paper]) == (marked.title, ("axolotl",))
+    assert reason(paper, [marked], [*OTHERS, *rated, paper])[0] == marked.title
     # One of twelve is nearer, and then two of thirteen; the paper itself is not counted.
-    second = Paper("agent axolotl", abstract="axolotl")
+    second = Paper("agent axolotl flamingo", abstract="axolotl flamingo")
     assert reason(paper, [marked], [*OTHERS, second, paper])[0] == marked.title
-    third = Paper("agent axolotl", abstract="axolotl axolotl")
+    third = Paper("agent axolotl flamingo", abstract="axolotl axolotl flamingo flamingo")
     assert reason(paper, [marked], [*OTHERS, second, third, paper])[0] is None
+
+
+def test_one_word_is_a_reason_only_where_few_papers_of_the_topic_have_it():
+    marked, paper = Paper("agent axolotl"), Paper("agent axolotl bassoon")
+    rest = [
+        Paper(f"agent {noun}", abstract=f"number {n}") for n in range(20) for noun in NOUNS[1:6]
+    ]
+    many = [Paper("agent axolotl", abstract=f"other {n}") for n in range(3)]
+    assert reason(paper, [marked], [*rest, *many[:2]]) == (marked.title, ("axolotl",))
+    assert reason(paper, [marked], [*rest[:97], *many]) == (None, ())
+    assert reason(paper, [marked], [*OTHERS, *OTHERS, *OTHERS, *many]) == (None, ())
+    # With a second word, both are named.
+    both = Paper("agent axolotl bassoon")
+    second = Paper("agent axolotl bassoon cuneiform")
+    assert reason(second, [both], [*rest[:97], *many])[0] == both.title
 
 
 def test_papers_shown_and_not_rated_are_compared_with_as_well():
