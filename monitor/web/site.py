@@ -192,9 +192,8 @@ class Visit(Request):
     @property
     def library_names(self) -> list[str]:
         """The names of the libraries that the viewer may see, in the order of the configuration."""
-        known = self.runtime.libraries
-        visible = self.libraries if known else None
-        return [name for name in known if visible is None or name in visible]
+        visible = self.libraries
+        return [name for name in self.runtime.libraries if name in visible]
 
     @property
     def source_titles(self) -> Mapping[str, str]:
