@@ -41,6 +41,7 @@ def lists_function_words(path: Path) -> bool:
 def test_each_list_of_words_that_say_nothing_begins_with_the_same_or_says_why_not():
     own_lists = {
         "identity/venues.py": "Not `FUNCTION_WORDS`",
+        "match/language/sentences.py": "Not `FUNCTION_WORDS`",
         "text/symbols.py": "Not `FUNCTION_WORDS`",
         "text/person_names.py": "Not `FUNCTION_WORDS`",
     }

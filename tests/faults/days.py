@@ -272,7 +272,7 @@ BY_MAIL = {
     "no TLS": Second(answers(starttls="454 4.7.0 TLS not available")),
     "broken at DATA": Second(answers(data=Drop())),
     "451 after the dot": Second(answers(dot="451 4.3.0 try later")),
-    "550 at RCPT": Second(answers(rcpt="550 5.1.1 no such user"), asks=True),
+    "550 at RCPT": Second(answers(rcpt="550 5.2.1 mailbox disabled"), asks=True),
     "554 after the dot": Second(answers(dot="554 5.6.0 refused"), asks=True),
     "kept again": Second(answers(dot=Kept()), asks=True),
     "lost again": Second(answers(dot=Drop()), asks=True),

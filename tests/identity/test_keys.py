@@ -17,7 +17,7 @@ from monitor.identity.keys import (
     record_hash,
     with_keys,
 )
-from monitor.model import ListedDay, Paper
+from monitor.model import ListedDay, Paper, SiteNote
 from monitor.model.paper_fields import FIELDS
 from monitor.sources.fields.links import http_link
 from monitor.text.tracking import without_tracking
@@ -197,6 +197,7 @@ OTHER: dict[str, Any] = {
     "keys_in_links": {"doi": "10.1000/z"},
     "keys_in_text": {"doi": "10.1000/z"},
     "notices": (Paper("Erratum"),),
+    "site_note": SiteNote("Hugging Face", line="It wins."),
 }
 
 

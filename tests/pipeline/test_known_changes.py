@@ -24,7 +24,7 @@ from tests.servers.smtp import ScriptedSmtp
 
 ADA, BO = "ada@example.org", "bo@example.org"
 RETRACTED = Reference(1)
-CHANGE = f"Retracted: notice doi:10.5555/notice.{RETRACTED.number}"
+CHANGE = f"doi:10.5555/notice.{RETRACTED.number}"
 MANY = [(f"{AGENTS[0]} {number}", f"{AGENTS[1]} {number}.") for number in range(90)]
 
 

@@ -258,7 +258,12 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
         ),
         (
             HuggingFace,
-            {"paper": DAILY | {"ai_summary": " Agents <b>win</b>. "}, "organization": ORGANIZATION},
+            [
+                {
+                    "paper": DAILY | {"ai_summary": " Agents <b>win</b>. "},
+                    "organization": ORGANIZATION,
+                }
+            ],
             {
                 "site_note": SiteNote(
                     "Hugging Face",

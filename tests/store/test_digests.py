@@ -387,7 +387,7 @@ def test_papers_read_for_another_subscription_are_read_again_when_they_were_revi
     assert read("bob") == {ids[0]: (2, "Paper 1, Revised"), ids[1]: (1, "Paper 2")}
 
 
-def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
+def test_the_newest_digest_is_the_one_composed_last(store: Database) -> None:
     with store.writing() as tx:
         freeze_digest.freeze(tx, digest([], "b", due=TOMORROW), {}, [], NOW)
         freeze_digest.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
@@ -396,7 +396,7 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
         newest = digests.latest_report(tx, "ada")
         assert digests.latest_report(tx, "bob") is None
     assert state.last_due_at == TOMORROW
-    assert newest and (newest[0].period, newest[0].papers, newest[1].report) == ("b", 0, ())
+    assert newest and (newest[0].period, newest[0].papers, newest[1].report) == ("a", 0, ())
 
 
 def test_X12_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:

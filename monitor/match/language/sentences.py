@@ -24,7 +24,7 @@ from monitor.text import form_of
 MOST_WORDS = 5
 _DEMANDS, _SUBJECT = 3, 2
 
-# Words of sentences, beside those of STOP_WORDS and COMMON.
+# Not `FUNCTION_WORDS`: words of sentences, beside those of STOP_WORDS and COMMON.
 _WORDS = """
     about after again against all almost along already although always among any anything are
     around article because become been before being below beside beyond both could do does done
