@@ -58,13 +58,12 @@ def excerpt(entry: DigestPaper) -> Passage:
 
 def excerpt_beside_line(entry: DigestPaper) -> Passage:
     """Return the excerpt, without its first sentence if a line is shown in place of that."""
-    whole = excerpt(entry)
     if not entry.note or not entry.note.line:
-        return whole
-    first = next(iter(sentences(whole.text)), (0, 0))
-    start = len(whole.text) - len(whole.text[first[1] :].lstrip(" …\u00a0"))
-    spans = ((a - start, b - start) for a, b in whole.spans if a >= start)
-    return Passage(whole.text[start:], tuple(spans))
+        return excerpt(entry)
+    abstract, places = _mark("abstract", entry.paper.abstract, entry.reasons)
+    bounds, chosen = _choose(abstract, places, entry.excerpt_rule)
+    rest = [_uncut(abstract, places, bounds[number]) for number in chosen[1:]]
+    return _without_marks(rest[0], entry.unmarked) if rest else Passage("")
 
 
 def _without_marks(passage: Passage, words: Collection[str]) -> Passage:
@@ -125,37 +124,44 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Pass
 
 def _whole_sentences(abstract: str, places: Sequence[Span], rule: int) -> Passage:
     """Return an excerpt by rule 2: of sentences that are not cut, but for a single long one."""
+    bounds, chosen = _choose(abstract, places, rule)
+    spans = [bounds[number] for number in chosen]
+    if len(spans) == 2:
+        # Right after the first sentence, the second may keep an opening that points back to it.
+        is_next = _are_neighbours(*spans)
+        second = _uncut(abstract, places, spans[1], keeps_opening=is_next)
+        return _join(_uncut(abstract, places, spans[0]), second, " " if is_next else _GAP)
+    if spans and max(_value_sentences(abstract, rule)[1]) <= 0:
+        return _cut(abstract, places, spans[0], EXCERPT_LIMIT, rule)
+    return _uncut(abstract, places, spans[0]) if spans else Passage("")
+
+
+def _choose(
+    abstract: str, places: Sequence[Span], rule: int
+) -> tuple[Sequence[Span], Sequence[int]]:
+    """Return the sentences of an abstract, and the numbers of the one or two to show, in order."""
     bounds, values = _value_sentences(abstract, rule)
     if not bounds:
-        return Passage("")
+        return bounds, ()
     hits = [bool(_words_in(abstract, places, span)) for span in bounds]
     first = values.index(max(values))
     # A sentence before the first is background, unless it says what was done, too.
-    least = [_DOES] * first + [1.5] * (len(bounds) - first)
+    least = [_DOES] * first + [_LEAST_OF_SECOND] * (len(bounds) - first)
     others = [n for n in range(len(bounds)) if n != first and values[n] >= least[n]]
     if values[first] <= 0:
         alone = [n for n, value in enumerate(values) if value > -_REFERS_BACK_LOSS] or [0]
         first = max(alone, key=lambda n: (hits[n], values[n]))
-        if bounds[first][1] - bounds[first][0] > EXCERPT_LIMIT:
-            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
         others = [n for n in (first + 1, first - 1) if 0 <= n < len(bounds)][:1]
     elif not hits[first]:
         others = [n for n in others if hits[n]] or others
-    best = [_uncut(abstract, places, bounds[first])]
-    for second in sorted(others, key=lambda n: (-values[n], abs(n - first))):
-        # Right after the first sentence, one may keep an opening that points back to it.
-        is_next = first < second and _are_neighbours(bounds[first], bounds[second])
-        span = bounds[second]
-        other = _uncut(abstract, places, span, keeps_opening=is_next)
-        if len(best[0].text) + len(_GAP) + len(other.text) <= EXCERPT_LIMIT:
-            if second < first:
-                return _join(other, best[0], _gap(span, bounds[first]))
-            return _join(best[0], other, _gap(bounds[first], span))
-    return best[0]
+    room = EXCERPT_LIMIT - len(_GAP) - _length(bounds[first])
+    best = sorted(others, key=lambda n: (-values[n], abs(n - first)))
+    second = next((n for n in best if _length(bounds[n]) <= room), None)
+    return bounds, [first] if second is None else sorted((first, second))
 
 
-def _gap(first: Span, second: Span) -> str:
-    return " " if _are_neighbours(first, second) else _GAP
+def _length(span: Span) -> int:
+    return span[1] - span[0]
 
 
 def _uncut(
@@ -512,6 +518,7 @@ _LEADING = re.compile(
 _WE_BUILD = _at_word(rf"(?:we|{_THIS_PAPER}){_ADVERBS} (?:build|built|creat|construct|train)")
 _I_DO = ((_at_word(rf"i{_ADVERBS} {_NEW}"), _MAKES), (_at_word(rf"i{_ADVERBS} {_DID}"), _DOES))
 _OWN_PAPER_GAIN = 1.5
+_LEAST_OF_SECOND = 1.5
 _POINTS_BACK_LOSS = 2.0
 
 
@@ -528,10 +535,7 @@ def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
     The first sentence of an abstract names no result: what improves or outperforms there is not
     the authors' work.
     """
-    value, lower = (
-        standalone_value(sentence.replace("This paper, ", "This paper ")),
-        sentence.lower(),
-    )
+    value, lower = standalone_value(sentence), sentence.lower()
     start = leading_length(sentence)
     alone = lower[start:]
     if value <= _RESULTS:

@@ -6,7 +6,7 @@ Under sixty papers of one list, "listed 28 Nov · search on Hugging Face" would 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import dataclass
 
 from monitor.digest.links import title_link
 from monitor.digest.wording import NOTHING_SAID, AboutPaper, about_paper, place
@@ -27,12 +27,12 @@ class SaidOnce:
 NOTHING = SaidOnce()
 
 
-def said_once(shown: Digest | DigestSection, zone: str, before: SaidOnce = NOTHING) -> SaidOnce:
+def said_once(shown: Digest | DigestSection, zone: str, before: SaidOnce | None = None) -> SaidOnce:
     """Return the facts that all papers have in common; of few papers those said `before`."""
     groups = shown.groups if isinstance(shown, Digest) else (shown,)
     entries = [entry for group in groups for entry in group.entries]
     if len(entries) < MIN_PAPERS:
-        return before
+        return before or NOTHING
     *about, search = map(_same, zip(*(_facts(entry, zone) for entry in entries), strict=True))
     return SaidOnce(AboutPaper(*about), search)
 
@@ -49,7 +49,7 @@ def search_site(entry: DigestPaper, said: SaidOnce | None = None) -> str:
 
 
 def _facts(entry: DigestPaper, zone: str) -> tuple[str, ...]:
-    return *astuple(about_paper(entry, zone)), title_link(entry.paper, entry.search).search
+    return *about_paper(entry, zone), title_link(entry.paper, entry.search).search
 
 
 def _same(values: Sequence[str]) -> str:
@@ -59,16 +59,17 @@ def _same(values: Sequence[str]) -> str:
 _WORDS = {"venue": "in {}", "categories": "in {}", "date": "of {}", "sources": "from {}"}
 
 
-def sentence(said: SaidOnce, before: SaidOnce = NOTHING) -> str:
+def sentence(said: SaidOnce, before: SaidOnce | None = None) -> str:
     """`All listed 28 Nov; titles lead to a search on Hugging Face.`, or "".
 
     What was said `before`, of the whole digest, is not said again of a group.
     """
-    earlier = asdict(before.about)
+    before = before or NOTHING
+    named = zip(said.about._fields, said.about, before.about, strict=True)
     about = [
         _WORDS.get(name, "{}").format(part)
-        for name, part in asdict(said.about).items()
-        if part and part != earlier[name]
+        for name, part, earlier in named
+        if part and part != earlier
     ]
     parts = [f"all {', '.join(about)}"] if about else []
     if said.search and said.search != before.search:

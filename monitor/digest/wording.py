@@ -7,8 +7,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from typing import NamedTuple
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
@@ -149,8 +150,7 @@ def shorten_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class AboutPaper:
+class AboutPaper(NamedTuple):
     """Where and when a paper came out, each part as it is shown, "" for none."""
 
     venue: str = ""
@@ -178,7 +178,7 @@ def about_paper(entry: DigestPaper, zone: str) -> AboutPaper:
 
 def place(entry: DigestPaper, zone: str, said: AboutPaper = NOTHING_SAID) -> str:
     """Return where and when a paper came out, without what was `said` of all papers."""
-    pairs = zip(astuple(about_paper(entry, zone)), astuple(said), strict=True)
+    pairs = zip(about_paper(entry, zone), said, strict=True)
     rest = AboutPaper(*(part if part != before else "" for part, before in pairs))
     dates = ", ".join(filter(None, [rest.date, rest.listed]))
     return " · ".join(filter(None, [rest.venue, rest.categories, dates, rest.sources]))

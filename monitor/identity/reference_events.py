@@ -17,7 +17,6 @@ from monitor.model import (
     COMMENT,
     CONCERN,
     CORRECTION,
-    REASONS,
     REPORT,
     RETRACTION,
     Candidate,
@@ -225,10 +224,13 @@ def withdrawn_without_notice(
 
 
 def _notice_text(notice: Paper, source: str) -> NoticeText | None:
-    text = notice.abstract
-    is_reasons = text.startswith(REASONS)
-    text = text.removeprefix(REASONS)[:MAX_NOTICE_TEXT].strip()
-    return NoticeText(text, source, is_reasons) if text else None
+    """Return the reasons that a site lists for a notice, else what the notice says."""
+    note = notice.site_note
+    if note and note.reasons:
+        listed = f"{'; '.join(note.reasons)[:MAX_NOTICE_TEXT]}."
+        return NoticeText(listed, note.site, is_reasons=True)
+    text = notice.abstract[:MAX_NOTICE_TEXT].strip()
+    return NoticeText(text, source) if text else None
 
 
 def _withdrawal_text(paper: Paper, source: str) -> NoticeText | None:

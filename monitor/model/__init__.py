@@ -62,7 +62,6 @@ from monitor.model.paper import COMMENT as COMMENT
 from monitor.model.paper import CONCERN as CONCERN
 from monitor.model.paper import CORRECTION as CORRECTION
 from monitor.model.paper import LIST_AGE as LIST_AGE
-from monitor.model.paper import REASONS as REASONS
 from monitor.model.paper import REPORT as REPORT
 from monitor.model.paper import RETRACTION as RETRACTION
 from monitor.model.paper import Bound as Bound

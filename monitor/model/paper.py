@@ -17,9 +17,6 @@ CONCERN = "expression of concern"
 COMMENT = "comment"
 # The type of a record that calls a paper withdrawn, and whose source cannot know: it marks none.
 REPORT = "report of a retraction"
-# The beginning of the abstract of a notice that lists reasons, in the words of its source, and has
-# no sentence of the notice itself.
-REASONS = "Reasons: "
 
 _ARXIV_NUMBER = re.compile(
     r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})(?:v\d+)?$"
@@ -72,13 +69,14 @@ class SiteNote(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `line` is a summary in one line that a machine of the `site` wrote, "" for a site that is not
     known; `url` is its page of the paper. `organization` is the account there that claims the
-    paper, which says nothing about the authors.
+    paper, which says nothing about the authors. `reasons` are those that it lists for a notice.
     """
 
     site: str = ""
     url: str = ""
     line: str = ""
     organization: str = ""
+    reasons: tuple[str, ...] = ()
 
     @property
     def maker(self) -> str:

@@ -71,7 +71,7 @@ def _notices(notices: Iterable[Paper]) -> object:
 
 
 def _site_note(note: SiteNote | None) -> object:
-    return note and (note.line, note.organization)
+    return note and (note.line, note.organization, note.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,10 +222,13 @@ def _load_notices(tx: Transaction, ids: Collection[int]) -> dict[int, StoredNoti
     seen = sightings.of_papers(tx, ids)
     notices: dict[int, StoredNotice] = {}
     for id, known in stored.items():
-        paper = structs.replace(known.paper, about=group_by_scheme(subjects.get(id, ())))
+        of_sources = seen.get(id, ())
+        notes = (s.site_note for s in of_sources if s.site_note and s.site_note.reasons)
+        about = group_by_scheme(subjects.get(id, ()))
+        paper = structs.replace(known.paper, about=about, site_note=next(notes, None))
         record = with_keys(paper)
         if effect_of(record) and not paper.withdrawn:
-            source, name = (seen[id][0].source, seen[id][0].raw_id) if id in seen else ("", "")
+            source, name = (of_sources[0].source, of_sources[0].raw_id) if of_sources else ("", "")
             record = structs.replace(record, raw_id=name)
             notices[id] = StoredNotice(record, id, source, known.first_seen)
     return notices

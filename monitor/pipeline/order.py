@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import lru_cache
 from math import inf
 from operator import attrgetter
-from typing import TypeAlias
 
 from msgspec import structs
 
@@ -59,7 +58,6 @@ from monitor.store.topics import examples, judgements
 from monitor.store.topics.examples import Example
 
 LEARNED, NEWEST, TRENDING = "learned", "newest", "trending"
-Lead: TypeAlias = tuple[LeadPaper, ...]
 MAX_WORDS = 3
 # Papers shown without an answer count for little; only the last ones are read.
 MAX_SHOWN = 500
@@ -112,7 +110,9 @@ class Order:
             sorted(placed, key=lambda group: -max(most(entry) or 0 for entry in group.entries))
         )
 
-    def lead(self, groups: Sequence[DigestSection], in_full: Collection[int], most: int) -> Lead:
+    def lead(
+        self, groups: Sequence[DigestSection], in_full: Collection[int], most: int
+    ) -> tuple[LeadPaper, ...]:
         """Return the papers to read first in this order; newest first has none."""
         if self.kind == NEWEST:
             return ()

@@ -142,6 +142,17 @@ def test_each_format_shows_the_line_and_its_maker_in_place_of_the_first_sentence
     assert "on Hugging Face: Caltech" in text or form == "text"
 
 
+def test_beside_a_line_a_sentence_does_not_begin_by_pointing_back():
+    abstract = "We propose Stilt, a planner for robots. To this end, we present a robot for gravel."
+    made = noted()
+    entry = made.groups[0].entries[0]
+    entry = structs.replace(
+        entry, paper=structs.replace(entry.paper, abstract=abstract), matched=()
+    )
+    assert excerpt(entry).text == abstract
+    assert excerpt_beside_line(entry).text == "We present a robot for gravel."
+
+
 def test_a_line_of_an_unknown_site_is_said_to_be_machine_made():
     html = written(noted(SiteNote(line=GOOD)), JinjaTemplates())["html"]
     assert f"Machine-made: {GOOD}" in html

@@ -83,6 +83,16 @@ def test_a_digest_template_of_a_user_leaves_each_paper_as_it_is(tmp_path: Path):
     assert html.count("listed 19 Nov") == html.count("search on Google Scholar") == 5
 
 
+def test_a_digest_template_of_a_user_that_says_nothing_leaves_it_to_the_topics(tmp_path: Path):
+    (tmp_path / "mail").mkdir()
+    (tmp_path / "mail" / "digest.html.j2").write_text(
+        '{% set in_full = digest|top(full)|map(attribute="paper_id")|list %}'
+        '{% include "mail/topics.html.j2" %}'
+    )
+    html = written(listed(6, topics=2), JinjaTemplates(tmp_path))["html"]
+    assert html.count("All listed 19 Nov") == 2
+
+
 # ── marks ───────────────────────────────────────────────────────────────────────────
 
 

@@ -66,26 +66,48 @@ def test_the_text_may_come_with_a_later_report_of_the_same_notice(guarded: House
     assert (event.source, event.text) == ("one", NoticeText(SAYS, "other"))
 
 
+def write_reasons(house: House, doi: str = "10.1000/r") -> None:
+    columns = "Record ID,Title,Journal,Author,RetractionDate,RetractionDOI,RetractionPubMedID"
+    columns += ",OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature,Reason"
+    row = f"7,{MOVES},Journal of Sand,Ada Byron,11/9/2026 0:00,{doi},0,10.1000/moves,0"
+    rows = [f"{row},Retraction,+Error in Data;+Unreliable Results;", f"{row},Reinstatement,"]
+    (house.folder / "rw.csv").write_text("\n".join([columns, *rows]) + "\n")
+    watch = {"kind": "jsonl", "path": "rw.csv", "preset": "retraction-watch", "title": "RW"}
+    house.settings["sources"]["rw"] = watch
+
+
+REASONS = NoticeText("Error in Data; Unreliable Results.", "Retraction Watch", is_reasons=True)
+
+
 def test_reasons_of_another_source_come_before_the_text_of_the_notice(guarded: House):
     write(guarded, "one.jsonl", abstract=SAYS)
     guarded.run()
-    write(guarded, "other.jsonl", abstract="Reasons: Copied figures.", doi="10.1000/another")
-    text = told(guarded).text
-    assert text == NoticeText("Copied figures.", "other", is_reasons=True)
+    write_reasons(guarded, "10.1000/another")
+    assert told(guarded).text == REASONS
 
 
 def test_retraction_watch_gives_reasons(guarded: House):
-    columns = "Record ID,Title,Journal,Author,RetractionDate,RetractionDOI,RetractionPubMedID"
-    columns += ",OriginalPaperDOI,OriginalPaperPubMedID,RetractionNature,Reason"
-    row = f"7,{MOVES},Journal of Sand,Ada Byron,11/9/2026 0:00,10.1000/r,0,10.1000/moves,0"
-    rows = [f"{row},Retraction,+Error in Data;+Unreliable Results;", f"{row},Reinstatement,"]
-    (guarded.folder / "rw.csv").write_text("\n".join([columns, *rows]) + "\n")
-    watch = {"kind": "jsonl", "path": "rw.csv", "preset": "retraction-watch", "title": "RW"}
-    guarded.settings["sources"]["rw"] = watch
+    write_reasons(guarded)
     write(guarded, "one.jsonl", abstract=SAYS)
     event = told(guarded)
     assert (event.dated, event.venue) == ("2026-11-09", "Journal of Sand")
-    assert event.text == NoticeText("Error in Data; Unreliable Results.", "RW", is_reasons=True)
+    assert event.text == REASONS
+
+
+def test_reasons_are_known_of_a_notice_that_was_stored_before_the_library(guarded: House):
+    library = guarded.settings["sources"].pop("ada-refs")
+    guard = guarded.settings["subscriptions"]["lab"].pop("guard")
+    write(guarded, "one.jsonl", abstract=SAYS)
+    write_reasons(guarded)
+    guarded.run()
+    guarded.settings["sources"]["ada-refs"] = library
+    guarded.settings["subscriptions"]["lab"]["guard"] = guard
+    assert told(guarded).text == REASONS
+
+
+def test_a_notice_that_begins_with_the_word_has_no_reasons_of_a_site(guarded: House):
+    write(guarded, "one.jsonl", abstract="Reasons: Copied figures.")
+    assert told(guarded).text == NoticeText("Reasons: Copied figures.", "one")
 
 
 def test_crossref_is_asked_for_the_text_of_the_notice(guarded: House, web: MisbehavingServer):

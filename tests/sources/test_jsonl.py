@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.model import Document, Dump, DumpCursor, Paper, Reading, Rejected
+from monitor.model import Document, Dump, DumpCursor, Paper, Reading, Rejected, SiteNote
 from monitor.sources.api.records import ApiSource
 from monitor.sources.crossref import Crossref
 from monitor.sources.jsonl.source import Jsonl, JsonlOptions
@@ -462,7 +462,8 @@ def test_records_of_retraction_watch_are_notices_with_reasons():
     reading = read(table.encode(), preset="retraction-watch")
     one, two = reading.papers
     assert (one.title, one.type, one.raw_id) == ("Retraction: Sand", "retraction", "1")
-    assert (one.abstract, one.authors) == ("Reasons: A; B.", ("Ada Byron", "Bo Li"))
+    assert (one.abstract, one.authors) == ("", ("Ada Byron", "Bo Li"))
+    assert one.site_note == SiteNote("Retraction Watch", reasons=("A", "B"))
     assert (one.keys, one.about) == ({"doi": "10.1000/r", "pmid": "102"}, {"doi": "10.1000/p"})
     assert one.published == datetime(2024, 1, 9, tzinfo=UTC)
     assert (two.keys, two.about) == ({}, {"doi": "10.1000/p", "pmid": "7"})

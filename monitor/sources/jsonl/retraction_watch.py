@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from monitor.model import REASONS, Paper
+from monitor.model import Paper, SiteNote
 from monitor.sources.api.values import NoPaperError, doi_link, get_text, names_of, plain_text
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import Keys, find_identifier, keys_of
@@ -42,11 +42,9 @@ def notice_of(record: Mapping[str, object], now: datetime) -> Paper:
     # Some publishers register a notice with the DOI of the article itself.
     keys = {scheme: value for scheme, value in own.items() if about.get(scheme) != value}
     published = _date(field("RetractionDate"), now)
-    reasons = [reason.strip(" +") for reason in field("Reason").split(";")]
-    named = "; ".join(filter(None, reasons))
+    reasons = tuple(filter(None, (reason.strip(" +") for reason in field("Reason").split(";"))))
     return Paper(
         f"{type_.capitalize()}: {field('Title')}",
-        abstract=f"{REASONS}{named}." if named else "",
         authors=names_of(field("Author").split(";")),
         venue=field("Journal"),
         year=published.year if published else None,
@@ -56,6 +54,7 @@ def notice_of(record: Mapping[str, object], now: datetime) -> Paper:
         raw_id=field("Record ID"),
         type=type_,
         about=about,
+        site_note=SiteNote("Retraction Watch", reasons=reasons) if reasons else None,
     )
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import structs
+from msgspec import convert, structs
 from msgspec.structs import replace
 
 from monitor.identity.keys import LINK
@@ -103,7 +103,7 @@ def _filled(filled: str | None, announce: str) -> tuple[str, ...]:
 
 
 def _note(text: str | None) -> SiteNote | None:
-    return SiteNote(**read_json(text)) if text else None
+    return convert(read_json(text), SiteNote) if text else None
 
 
 def site_notes(tx: Transaction, ids: Iterable[int]) -> dict[int, list[SiteNote]]:
