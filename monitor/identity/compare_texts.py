@@ -80,7 +80,7 @@ def compare_texts(a: Paper, b: Paper) -> Comparison:
 def same_title(a: Paper, b: Paper) -> bool:
     """Whether two titles have the same letters, where one may be cut: "Agents that play ..."."""
     ours, theirs = _title(fold_record(a)), _title(fold_record(b))
-    if ours is None or theirs is None or ours.column:
+    if ours is None or theirs is None or ours.column or theirs.column:
         return False
     if ours.letters == theirs.letters:
         return True

@@ -71,6 +71,10 @@ DIFFERENT = {
         by("Ada Lovelace", title="Guest Editor's Introduction", year=2002),
         by("Ada Lovelace", title="Guest Editor's Introduction", year=2003),
     ),
+    "a column whose heading is spaced otherwise, with one link": (
+        Paper("Editorial", url="https://doi.org/10.1000/7"),
+        Paper("E ditorial", keys={"doi": "10.1000/8"}, url="https://doi.org/10.1000/7"),
+    ),
     "one title, other arXiv ids, abstracts alike": (
         Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}),
         Paper(TITLE, ABSTRACT, keys={"arxiv": "2402.04321"}),
