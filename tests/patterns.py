@@ -52,7 +52,7 @@ SEARCHED = "finditer"  # takes as long as search, sub and split
 # Of patterns in tables, tuples and partial functions only their module knows that they are not
 # searched for.
 _METHODS = {
-    ("monitor.identity.notices", "_CALLED"): "match",
+    ("monitor.identity.notices", "_NOTICE_TITLE"): "match",
     ("monitor.match.language.tokens", "_TOKEN"): "match",
     ("monitor.match.language.tokens", "_TOKEN_OF_LIST"): "match",
     ("monitor.sources.feed.publisher_cards", "_LINES"): "match",

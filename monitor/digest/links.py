@@ -68,8 +68,18 @@ def title_link(paper: Paper, search: str) -> Link:
     title = paper.title
     if url := page_url(paper):
         return Link(title, url)
-    name, address = _SITES.get(search) or _SITES[_DEFAULT_SITE]
+    name, address = _site(search)
     return Link(title, address.format(quote_plus(title[:_LONGEST_QUERY], errors="replace")), name)
+
+
+def searched_site(paper: Paper, search: str) -> str:
+    """Return the name of the site where `title_link` searches, "" if it leads to the paper."""
+    return "" if page_url(paper) else _site(search)[0]
+
+
+def _site(search: str) -> tuple[str, str]:
+    """Return the name and the address of a site to search for a title."""
+    return _SITES.get(search) or _SITES[_DEFAULT_SITE]
 
 
 def own_links(entry: DigestPaper) -> tuple[Link, ...]:

@@ -5,11 +5,11 @@ Under sixty papers of one list, "listed 28 Nov · search on Hugging Face" would 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from monitor.digest.links import title_link
-from monitor.digest.wording import NOTHING_SAID, AboutPaper, about_paper, place
+from monitor.digest.links import searched_site
+from monitor.digest.wording import ABOUT_PAPER, NOTHING_SAID, AboutPaper, place
 from monitor.model import Digest, DigestPaper, DigestSection
 
 # Of fewer papers each says all of it.
@@ -33,8 +33,8 @@ def said_once(shown: Digest | DigestSection, zone: str, before: SaidOnce | None 
     entries = [entry for group in groups for entry in group.entries]
     if len(entries) < MIN_PAPERS:
         return before or NOTHING
-    *about, search = map(_same, zip(*(_facts(entry, zone) for entry in entries), strict=True))
-    return SaidOnce(AboutPaper(*about), search)
+    about = AboutPaper(*(_common(part(entry, zone) for entry in entries) for part in ABOUT_PAPER))
+    return SaidOnce(about, _common(searched_site(entry.paper, entry.search) for entry in entries))
 
 
 def place_of(entry: DigestPaper, zone: str, said: SaidOnce | None = None) -> str:
@@ -44,16 +44,14 @@ def place_of(entry: DigestPaper, zone: str, said: SaidOnce | None = None) -> str
 
 def search_site(entry: DigestPaper, said: SaidOnce | None = None) -> str:
     """Return the site on which the title of a paper is searched for, "" if that is said once."""
-    site = title_link(entry.paper, entry.search).search
+    site = searched_site(entry.paper, entry.search)
     return site if site != (said or NOTHING).search else ""
 
 
-def _facts(entry: DigestPaper, zone: str) -> tuple[str, ...]:
-    return *about_paper(entry, zone), title_link(entry.paper, entry.search).search
-
-
-def _same(values: Sequence[str]) -> str:
-    return values[0] if len(set(values)) == 1 else ""
+def _common(parts: Iterator[str]) -> str:
+    """Return the part that is the same for all, "" if one differs: the others are not made."""
+    first = next(parts)
+    return first if first and all(part == first for part in parts) else ""
 
 
 _WORDS = {"venue": "in {}", "categories": "in {}", "date": "of {}", "sources": "from {}"}

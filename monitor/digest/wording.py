@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
@@ -165,15 +166,7 @@ NOTHING_SAID = AboutPaper()
 
 def about_paper(entry: DigestPaper, zone: str) -> AboutPaper:
     """Return the venue of a paper, its first categories, its dates and its sources."""
-    sources = entry.sources if entry.source_titles is None else entry.source_titles
-    date, listed = _paper_date(entry.paper, zone), _listed(entry)
-    return AboutPaper(
-        venue=shorten_text(entry.paper.venue, _LONGEST_NAME),
-        categories=", ".join(entry.paper.categories[:2]),
-        date=date,
-        listed=listed if date or listed else f"seen {short_day(entry.first_seen, zone)}",
-        sources=", ".join(sources),
-    )
+    return AboutPaper(*(part(entry, zone) for part in ABOUT_PAPER))
 
 
 def place(entry: DigestPaper, zone: str, said: AboutPaper = NOTHING_SAID) -> str:
@@ -252,6 +245,12 @@ def _paper_date(paper: Paper, zone: str) -> str:
     return f"{paper.month:%b %Y}" if paper.month else str(paper.year or "")
 
 
+def _listed_or_seen(entry: DigestPaper, zone: str) -> str:
+    if (listed := _listed(entry)) or _paper_date(entry.paper, zone):
+        return listed
+    return f"seen {short_day(entry.first_seen, zone)}"
+
+
 def _listed(entry: DigestPaper) -> str:
     """Return `listed 14 Mar`; a year that the list names is added if it is an earlier one."""
     last = entry.paper.last_listed
@@ -259,6 +258,18 @@ def _listed(entry: DigestPaper) -> str:
         return ""
     is_old = not last.year_guessed and last.day.year != entry.first_seen.year
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
+
+
+# What makes each part of `AboutPaper`, in its order.
+ABOUT_PAPER: tuple[Callable[[DigestPaper, str], str], ...] = (
+    lambda entry, zone: shorten_text(entry.paper.venue, _LONGEST_NAME),
+    lambda entry, zone: ", ".join(entry.paper.categories[:2]),
+    lambda entry, zone: _paper_date(entry.paper, zone),
+    _listed_or_seen,
+    lambda entry, zone: ", ".join(
+        entry.sources if entry.source_titles is None else entry.source_titles
+    ),
+)
 
 
 # ── dates and counts ────────────────────────────────────────────────────────────────
@@ -302,6 +313,8 @@ def zone_name(zone: str) -> str:
     return zone if area in ("", "Etc") else city.replace("_", " ")
 
 
+# Papers of one reading were seen at one moment, and are compared for what is said once.
+@lru_cache(1_024)
 def short_day(at: datetime, zone: str) -> str:
     """`26 Nov 2026`. A date without a time is kept as UTC midnight: it is that day everywhere."""
     local = at.astimezone(UTC)

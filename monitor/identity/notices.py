@@ -47,7 +47,8 @@ _TITLES = {
     ),
     CONCERN: r"(?:editorial )?expressions? of concern\b",
 }
-_CALLED = {kind: re.compile(rf"(?i)\W*(?:{title})") for kind, title in _TITLES.items()}
+# One pattern with a group for each kind: most titles are no notice's, and are read once.
+_NOTICE_TITLE = re.compile(rf"(?i)\W*(?:{'|'.join(f'({title})' for title in _TITLES.values())})")
 
 Pair = tuple[str, str]
 
@@ -56,7 +57,8 @@ def notice(paper: Paper) -> str:
     """Return the kind of notice of a record (a key of `NEWS`), by type or title, else ""."""
     if paper.type in NEWS:
         return paper.type
-    return next((kind for kind, called in _CALLED.items() if called.match(paper.title)), "")
+    named = _NOTICE_TITLE.match(paper.title)
+    return [*_TITLES][named.lastindex - 1] if named and named.lastindex else ""
 
 
 def is_about(a: Paper, b: Paper) -> bool:
