@@ -372,13 +372,12 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         words = words_for(incident.kind, incident.about)
         if incident.kind == IncidentKind.FAILING and _is_folder(view.runtime, incident.subject):
             words = FAILING_FILES
-        state = words.lasting or f"has been {incident.kind}"
         since = view.time(incident.since)
         error = "; ".join(incident.error.splitlines())
         shown = incidents.title_of_subject(view.runtime, incident.subject)
         action, target = _action(view, incident, failed)
         yield Problem(
-            f"{name_subject(incident.subject)} {state} since {since}: {error}{retry}",
+            f"{name_subject(incident.subject)} {words.lasting} since {since}: {error}{retry}",
             words.began.format(shown),
             tuple(incident.error.splitlines()),
             f"Since {since}{retry}. {words.remedy}",

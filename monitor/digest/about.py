@@ -26,6 +26,7 @@ from monitor.digest.wording import (
     zone_name,
 )
 from monitor.model import Digest, NextDigest, NextKind, SourceReport
+from monitor.model.incidents import IncidentKind
 from monitor.text import clean
 
 _LONGEST_HEADING = 60
@@ -127,7 +128,7 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
         day = _day(source.failing_since, digest)
         if source.last_read and source.last_read > source.failing_since:
             name = f"Part of {name}"
-        yield f"{name} has not been readable since {day}; its news will follow."
+        yield words_for(IncidentKind.FAILING).in_digest.format(name, day)
     elif not source.last_read:
         yield f"{name} has not been read yet."
     for trouble in source.troubles:

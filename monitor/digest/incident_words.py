@@ -17,9 +17,9 @@ class IncidentWords:
     meaning: str = ""
     # The remedy, unless the error names it.
     remedy: str = ""
-    # In `status`: "source page has been failing since ...".
+    # In `status`, between the subject and "since": "has been failing".
     lasting: str = ""
-    # In the digests of readers: the source, and a day.
+    # In the digests of readers, of the incidents of sources: the source, and a day.
     in_digest: str = "{} has been out of order since {}."
 
 
@@ -33,11 +33,14 @@ _WORDS: Mapping[str, IncidentWords] = {
         "Its papers will arrive late.",
         "It is read again at its usual times. If it has moved, correct its address in the "
         "configuration.",
+        lasting="has been failing",
+        in_digest="{} has not been readable since {}; its news will follow.",
     ),
     IncidentKind.HELD: IncidentWords(
         "{} repeats old papers",
         "{} is read again",
         "Its papers wait until this is settled.",
+        lasting="has been held",
         in_digest="{} has repeated old papers since {}; its new ones will follow.",
     ),
     IncidentKind.GAP: IncidentWords(
@@ -62,6 +65,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "{} has something new again",
         _FEWER,
         "Look at its own site: if there are papers, its address or format may have changed.",
+        lasting="has been stale",
         in_digest="{} has offered nothing new since {}.",
     ),
     IncidentKind.THIN: IncidentWords(
@@ -69,6 +73,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "{} is as usual again",
         _FEWER,
         "Look at its own site: if there are more papers, its format may have changed.",
+        lasting="has been thin",
         in_digest="{} has brought fewer papers than usual since {}.",
     ),
     IncidentKind.SILENT: IncidentWords(
@@ -76,6 +81,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "{} has papers again",
         _FEWER,
         "Look at its own site: if there are papers, its address or format may have changed.",
+        lasting="has been silent",
         in_digest="{} has brought no papers since {}, longer than usual.",
     ),
     IncidentKind.NOT_COMPOSED: IncidentWords(
@@ -90,6 +96,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "digests are sent by {} again",
         "Digests wait.",
         "`paper-monitor doctor` finds what is wrong: the address, the password or the server.",
+        lasting="has been down",
     ),
     IncidentKind.NOT_RENDERED: IncidentWords(
         "{} cannot render a digest",
@@ -110,6 +117,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "{} is accepted again",
         "This recipient lacks a digest.",
         "Correct the address in the configuration, or try again if it exists.",
+        lasting="has been refused",
     ),
     IncidentKind.STOPPED: IncidentWords(
         "{} is stopped: the address does not exist",
@@ -117,6 +125,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "Its mail server said so of two digests, a day or more apart. This recipient gets no more "
         "digests until you resume them.",
         "Correct the address in the configuration, or resume if it exists.",
+        lasting="has been stopped",
     ),
     IncidentKind.UNCLEAR: IncidentWords(
         "{}: a digest may not have arrived",
@@ -128,6 +137,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "the configuration has no fault any more",
         "Digests are sent as configured before.",
         "Correct the configuration; `paper-monitor check` names each fault and its line.",
+        lasting="has been faulty",
     ),
     IncidentKind.JUMPED: IncidentWords(
         "the clock has jumped",
@@ -152,6 +162,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "no digest is sent until you confirm who gets none",
         "it is confirmed who gets no digests",
         _LATE,
+        lasting="has been unconfirmed",
     ),
 }
 # Of a folder that cannot be read, in `status` and on pages, where its files are listed.
@@ -167,6 +178,7 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "choices in Slack are received again",
         "Whoever rates a paper there sees an error.",
         "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
+        "has been down",
     ),
 }
 
@@ -199,7 +211,7 @@ def short_name(subject: Subject) -> str:
 def words_for(kind: str, about: SubjectKind | None = None) -> IncidentWords:
     """Return the words about an incident; of a kind that a newer version recorded, general ones."""
     own = (about and _OF_SUBJECTS.get(about)) or _WORDS.get(kind)
-    return own or IncidentWords(f"{{}} is {kind}", "{} has recovered")
+    return own or IncidentWords(f"{{}} is {kind}", "{} has recovered", lasting=f"has been {kind}")
 
 
 def describe(kind: str, shown: str) -> str:

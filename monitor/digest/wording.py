@@ -260,7 +260,7 @@ def _listed(entry: DigestPaper) -> str:
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
 
 
-# What makes each part of `AboutPaper`, in its order.
+# The functions that make the parts of `AboutPaper`, in its order.
 ABOUT_PAPER: tuple[Callable[[DigestPaper, str], str], ...] = (
     lambda entry, zone: shorten_text(entry.paper.venue, _LONGEST_NAME),
     lambda entry, zone: ", ".join(entry.paper.categories[:2]),
