@@ -7,8 +7,6 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 # What `make faults` plays, as in `python -m tests.faults --help`; all of it by itself.
 FAULTS ?=
-# A part and more of `make same-answers`, as in `python -m tests.same_answers --help`.
-SAME ?=
 LIMITS ?= 10000
 # What builds the wheel, as in pyproject.toml.
 BACKEND := hatchling>=1.26
@@ -17,7 +15,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same same-answers samples seeds picture clean lock sbom audit image walk pythons
+.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image walk pythons
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -95,9 +93,6 @@ limits: $(VENV)/.developing       ## LIMITS digests of all shapes against the li
 same: $(VENV)/.developing         ## precision and recall of duplicate detection on labelled pairs; close titles among 100,000
 	$(BIN)/python benchmarks/same.py
 	$(BIN)/python benchmarks/identity.py
-
-same-answers: $(VENV)/.developing ## what BASE answers, against the working tree: verdicts, mails, pages, JSON, faults
-	$(BIN)/python -m tests.same_answers $(BASE) $(SAME)
 
 samples: $(VENV)/.developing      ## recorded documents and feed sequences of real sources
 	$(BIN)/python -m pytest -q -rs -p no:xdist -o "python_files=check_*.py" tests/samples
