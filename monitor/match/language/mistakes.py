@@ -27,7 +27,7 @@ _PHRASE = re.compile(rf"\\.|[{QUOTES}](?:\\.|[^{QUOTES}\\])*[{QUOTES}]?", re.DOT
 _SUSPECT = re.compile(
     r"[][?$|=!%¬#/<>\\{&\uff02-\uff3a\ufe63]|[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d"
     r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?<![^\s(])(?:category|source|announce|has):[^\s\"(),]+,|andnot|adj\d"
-    r"|[)*'\"]:|(?:noft|ab|ti)\("
+    r"|[)*'\"]:|(?:noft|ab|ti)\(|(?i:author:[^\s\"(),]+,|\d\s+of\b)"
 )
 
 
@@ -226,6 +226,20 @@ _OPERATORS = (
         rf"(?i){FIRST}(?P<at>category|source|announce|has):[^\s\"()]+,[^\s\"()]+",
         "{at}: takes one value",
         "write {at}: before each of several, joined by OR",
+    ),
+    # But `author:Bengio,Y` and `author:Hinton,GE` are one person with initials.
+    Rule(
+        r"(?i)(?<=author:)(?![^\s\"(),]+,(?-i:[A-Z]{1,3}|(?:[^\W\d_]\.?-?)+(?<!\w\w))(?![^\s)]))"
+        rf"[^\s\"(),]+(?:,[^\s\"(),]+)+{LAST}",
+        "{match} is searched for as the name of one person",
+        'write author:({either}) to find any of them, or author:"Bengio, Yoshua" for one person',
+    ),
+    Rule(
+        r"(?i)(?:\A|[(,:]|\b(?-i:AND|OR|NOT)\b)\s*(?P<at>(?P<number>\d+)\s+of)"
+        r"(?=\s+[^\s(]|\s*(?:\Z|[),]))",
+        "{at} must be followed by a list in parentheses",
+        "write {number} of (agent, robot, policy) for papers with {number} of these, or quote the "
+        "words to search for themselves",
     ),
 )
 
