@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from monitor.errors import QueryError
 from monitor.match.language.tokens import QUOTES, Token
+from monitor.text.arxiv_categories import ARXIV_ARCHIVES
 
 FIRST = r"(?<![^\s(])"  # at the beginning of a word
 LAST = r"(?![^\s)])"  # at its end
@@ -284,7 +285,8 @@ _SEPARATORS = ",;，；、"
 _ENDS = r"'`‘’‚‹›「」『』{}[\]"  # where a phrase in foreign quotes ends
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
-_ARCHIVE = r"(?:astro-ph|cs|econ|eess|math|nlin|q-bio|q-fin|stat)\."
+_IN_CAPITALS = (name for name, parts in ARXIV_ARCHIVES.items() if "".join(parts).isupper())
+_ARCHIVE = rf"(?:{'|'.join(_IN_CAPITALS)})\."
 _CATEGORY = rf"(?:{_ARCHIVE}[A-Z]{{2}}|(?:cond-mat|physics)\.[a-z-]{{5,}})"
 # Behind an author's name, a capital begins another name; `author:hinton transformer` is none.
 _NAMED = r"(?i:author)(?=:\s*[\w-]+,?\s+[A-Z](?:[a-z]|\b))"
