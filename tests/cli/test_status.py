@@ -46,7 +46,10 @@ WRONG = [
     ("topics rty agents", "paper-monitor topics try: "),
     ("delivery", "paper-monitor deliveries: List, retry and resolve"),
     ("check monitor.yaml", "write -c monitor.yaml"),
-    ("explain nonsense", "`paper-monitor papers search WORDS` shows, a DOI or arXiv id, a link, or the"),
+    (
+        "explain nonsense",
+        "`paper-monitor papers search WORDS` shows, a DOI or arXiv id, a link",
+    ),
     ("deliveries --json list", "unexpected extra argument"),
     ("papers --limit 0", "--limit needs a whole number from 1, not '0'"),
     ("papers --limit abc", "--limit needs a whole number from 1, not 'abc'"),
