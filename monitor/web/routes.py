@@ -147,8 +147,9 @@ async def handle_form(handler: FormHandler, request: Request) -> Response:
         problem = Problem(409, error.message, error.hint)
     except HTTPException as error:
         problem = Problem(error.status_code, error.detail)
-    again = await _show_again(visit, fields, problem)
-    return again or await run_in_threadpool(visit.show_problem, *problem)
+    if again := await _show_again(visit, fields, problem):
+        return again
+    return await run_in_threadpool(visit.show_problem, *problem)
 
 
 async def _show_again(visit: Visit, fields: Form, problem: Problem) -> Response | None:
