@@ -61,7 +61,7 @@ class Reading:
 
     `error` is why the document as a whole could not be read; `complete` is false when it
     ends in the middle, so that nothing may be concluded from what is not there. `doubt` is why its
-    papers are probably none: they are stored only if a person says so.
+    papers are probably none: they are stored only on request.
     """
 
     papers: tuple[Paper, ...] = ()

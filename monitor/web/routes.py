@@ -37,8 +37,8 @@ class PageRoute(Route):
     """A route of one method, and the least role that it is for.
 
     With `has_token`, no login is looked at: a token in the path or a signature proves a request,
-    or the answer is the same for all visitors. `make` makes a page that needs a login anew; a form
-    that is refused is shown by it again.
+    or the answer is the same for all visitors. `make` makes a page that needs a login; it also
+    shows a form again that was refused.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ IMPOSSIBLE = 1000.0
 TYPICAL_ABSTRACT, SHORT_TEXT = 500, 250  # characters: see `doubt_of`
 
 _OF_A_CARD = (Kind.CLOSING, Kind.SUBMITTED, Kind.SUBMITTER)
-# What stands by itself on a login page, or on the page of a server that refuses a program.
+# Lines of a login page, or of the page of a server that refuses a program.
 _OF_A_FORM = re.compile(
     r".{0,60}(?:username or e-?mail|forgot (?:your )?password).{0,60}|user ?name|password|log ?in"
     r"|sign in(?: to continue)?|(?:\d{3} )?too many requests|just a moment\W*",
