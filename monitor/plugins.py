@@ -8,6 +8,7 @@ its `Options` are the settings of that kind.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,12 +28,14 @@ T = TypeVar("T")
 class Kinds(Generic[T]):
     """The kinds of a source or channel; `complete` refuses a class that lacks something.
 
-    `synonyms` are other words for a kind; `others` says what to do where there is none.
+    `synonyms` are other words for a kind; `instead` says what to do about programs and services
+    that have none, by a pattern of their names, and `others` about any other word.
     """
 
     what: str
     built_in: Mapping[str, str]
     synonyms: Mapping[str, str]
+    instead: Mapping[str, str]
     others: str
     complete: Callable[[str, type[Any]], type[T]]
 
@@ -45,6 +48,9 @@ class Kinds(Generic[T]):
         names, kind = sorted({*self.names(), *more}), word.casefold()
         if meant := self.synonyms.get(kind, kind if kind in names else ""):
             return f"write {meant}"
+        for service, advice in self.instead.items():
+            if re.match(service, kind):
+                return advice
         if near := difflib.get_close_matches(kind, names, n=1):
             return f"did you mean “{near[0]}”?"
         return f"there are: {', '.join(names)}{self.others}"
@@ -93,6 +99,14 @@ SOURCES: Kinds[Source] = Kinds(
         "jsonl": "monitor.sources.jsonl.source:Jsonl",
     },
     {"rss": "feed", "atom": "feed", "rdf": "feed", "hf": "huggingface", "bib": "bibtex"},
+    {
+        r"(?:google)?[-_ ]*scholar|google": "Google Scholar has no feed and no API; write its "
+        "alerts as topics, as Google Scholar alerts in docs/coming-from.md says",
+        r"zotero|mendeley|endnote": "export the library, and read it with kind: bibtex or ris; see "
+        "docs/coming-from.md",
+        "opml": "paper-monitor init --opml FILE makes a source of each feed; see Feed readers in "
+        "docs/coming-from.md",
+    },
     "",
     lambda _, loaded: loaded,
 )
@@ -104,6 +118,7 @@ CHANNELS: Kinds[Channel] = Kinds(
         "file": "monitor.channels.file:Pages",
     },
     {"mail": "email", "smtp": "email", "html": "file", "page": "file"},
+    {},
     "; any other is a plug-in of some 40 lines: see Adding a channel, docs/contributing.md",
     complete,
 )

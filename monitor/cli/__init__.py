@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -22,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from monitor.cli.options import with_common_options
-from monitor.errors import ConfigError, MonitorError, UsageError
+from monitor.errors import NEAREST_NAMES, ConfigError, MonitorError, UsageError
 
 # Most commands create fewer objects than this. Garbage collection at Python's own threshold takes a
 # tenth of their time and frees little.
@@ -85,6 +86,20 @@ COMMANDS = {
         "mail login": "Log in once to the account from which mail is sent.",
     },
 }
+# Words that people try for a command, with the words before them in a group, and what is nearest.
+NEAREST = {
+    **dict.fromkeys(("people", "readers", "recipients", "subscribers", "users"), "subscriptions"),
+    **dict.fromkeys(("feeds", "sources"), "status"),
+    **dict.fromkeys(("pause", "stop", "unsubscribe"), "suppressions add"),
+    **dict.fromkeys(("resume", "subscribe"), "suppressions lift"),
+    **dict.fromkeys(
+        (f"suppressions {verb}" for verb in ("delete", "remove", "rm")), "suppressions lift"
+    ),
+    **dict.fromkeys(("start", "up"), "serve"),
+    "fetch": "ingest",
+    "send": "digest",
+    "validate": "check",
+}
 # The module of a command that is not named by its first word.
 MODULES = {
     "start": ("demo", "init", "config"),
@@ -117,6 +132,17 @@ class PlainHelp(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse further arguments; one that names a configuration is answered with `--config`."""
+        ctx.allow_extra_args = True
+        extra = super().parse_args(ctx, args)
+        if extra and not ctx.resilient_parsing:
+            has_config = any(param.name == "config" for param in self.params)
+            file = next((word for word in extra if word.endswith((".yaml", ".yml"))), "")
+            hint = f"; write -c {file} for another configuration" if file and has_config else ""
+            ctx.fail(f"Got unexpected extra argument(s) ({', '.join(map(repr, extra))}){hint}")
+        return extra
 
 
 def _without_types(params: list[Any]) -> list[Any]:
@@ -166,8 +192,26 @@ class LazyGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            group = ctx.command_path.partition(" ")[2]
+            ctx.fail(f"No such command {args[0]!r}. {_nearest_commands(group, args[0])}")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load() if isinstance(command, LazyCommand) else command, rest
+
+
+def _nearest_commands(group: str, word: str) -> str:
+    """Say which commands an unknown word of a group, or "" for the program, probably means."""
+    summaries = {path: text for panel in COMMANDS.values() for path, text in panel.items()}
+    asked = f"{group} {word}".strip()
+    paths = [NEAREST[asked]] if asked in NEAREST else []
+    paths = paths or [path for path in summaries if path.endswith(f" {word}")]
+    if not paths:
+        own = [
+            path for path in (*summaries, *GROUPS) if path.startswith(f"{group} " if group else "")
+        ]
+        paths = get_close_matches(asked, own, n=NEAREST_NAMES, cutoff=0.7) or own * bool(group)
+    listed = (f"paper-monitor {path}: {summaries.get(path) or GROUPS[path][0]}" for path in paths)
+    return "\n".join(("Did you mean this?", *listed)) if paths else ""
 
 
 class Commands(LazyGroup):

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from monitor import plugins
 from monitor.app import load_settings
-from monitor.cli.options import CONFIG, Call, argument, finish
+from monitor.cli.options import CONFIG, Call, argument, finish, flag
 from monitor.cli.terminal import show_table, stderr
 from monitor.clocks import clock_at
 from monitor.commands.json_output import Answer, pick, read_paper
@@ -27,8 +27,9 @@ def read(
     call: Call,
     kind: str = argument("KIND", "A kind of source, or the name of a configured source."),
     files: list[Path] = argument("FILE"),
+    force: bool = flag("--force", "Read a file that is hardly a list of papers, too."),
 ) -> None:
-    readings = read_files(kind, files, call.config, call.now)
+    readings = read_files(kind, files, call.config, call.now, force=force)
     documents = [_document(kind, *pair) for pair in readings] if call.as_json else []
     call.answer({"documents": documents}, _show, readings)
     finish(not any(reading.error for _, reading in readings))
@@ -55,21 +56,31 @@ def _show(readings: Readings) -> None:
 
 
 def read_files(
-    kind: str, files: Sequence[Path], config: Path = CONFIG, now: datetime | None = None
+    kind: str,
+    files: Sequence[Path],
+    config: Path = CONFIG,
+    now: datetime | None = None,
+    *,
+    force: bool = False,
 ) -> Readings:
     """Read each file as `kind`, or as the configured source of that name, would.
 
-    A file that cannot be read is a reading with an error. Raises UsageError and ConfigError.
+    A file that cannot be read, or is probably no list of papers unless with `force`, is a reading
+    with an error. Raises UsageError and ConfigError.
     """
     source = _source(kind, config, now)
-    return [(file, _read(source, file)) for file in files]
+    return [(file, _read(source, file, force=force)) for file in files]
 
 
-def _read(source: Source, file: Path) -> Reading:
+def _read(source: Source, file: Path, *, force: bool) -> Reading:
     try:
-        return sandbox.read(source, read_file(file))
+        reading = sandbox.read(source, read_file(file))
     except MonitorError as fault:
         return Reading(error=str(fault), complete=False)
+    if reading.doubt and not force:
+        error = f"{reading.doubt} (--force reads it all the same)"
+        return Reading(rejected=reading.rejected, error=error, complete=False)
+    return reading
 
 
 def _source(name: str, config: Path, now: datetime | None) -> Source:

@@ -43,7 +43,9 @@ Failures = dict[str, Exception]
 def ingest(
     call: Call,
     names: list[str] | None = argument("SOURCE", default=None),
-    accept: bool = flag("--accept", "Store a reading that was held back."),
+    accept: bool = flag(
+        "--accept", "Store a reading that was held back, or a file that is no list."
+    ),
     silently: bool = flag("--silently", "Store its papers without announcing them."),
 ) -> None:
     if accept and not names:

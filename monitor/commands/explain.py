@@ -193,7 +193,8 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     if not candidates:
         raise UnknownPaperError(
             f"no paper found for {reference!r}",
-            "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
+            "write an id that `paper-monitor papers search WORDS` shows, a DOI or arXiv id, "
+            "a link, or the whole title",
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

@@ -23,8 +23,22 @@ _NEAR, _TERMS = 8, 100
 _MOST_SCORED = 50_000
 # Entries of the search index that words with * stand for: half a second on SQLite.
 MOST_ENTRIES = 5_000_000
+# Characters of a query: an address of more would be longer than servers take.
+MOST_CHARACTERS = 16_000
 _SAMPLE = 200
 _SHELL = "`paper-monitor papers` in a shell has no such bound"
+
+
+def is_too_long(query: str) -> QueryError | None:
+    """Return why pages do not take a query for its length, None where they do."""
+    if len(query) <= MOST_CHARACTERS:
+        return None
+    return QueryError(
+        f"a query has at most {MOST_CHARACTERS:,} characters here, and this one has {len(query):,}",
+        MOST_CHARACTERS,
+        "write it as a topic in monitor.yaml, which may have more, and run "
+        "`paper-monitor topics try` with its name; or split it into several topics",
+    )
 
 
 def most_read(query: Query) -> int:

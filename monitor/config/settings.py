@@ -76,6 +76,8 @@ def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
         if name in names or (what == "topic" and name == EVERY_TOPIC):
             return name
         near = nearest(name, names) or f"; no {what} is configured"
+        if what == "topic" and name.casefold() == "all":
+            near = f'; for all topics write topics: ["{EVERY_TOPIC}"]'
         raise ValueError(f"there is no {what} “{name}”{near}")
 
     return AfterValidator(check)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, SecretStr
 
@@ -32,7 +34,11 @@ def doubt(settings: Settings, written: Written) -> None:
     for section in ("sources", "subscriptions"):
         if not getattr(settings, section):
             written.warn((section,), f"there are no {section} yet: nothing will be sent")
+    for source in settings.sources.values():
+        for setting, doubt_of_setting in source.options.doubts():
+            written.warn(("sources", source.name, setting), doubt_of_setting)
     _doubt_libraries(settings, written)
+    _doubt_pauses(settings, written)
     for topic in settings.topics.values():
         if topic.name not in settings.parked:
             _doubt_query(topic, written)
@@ -62,6 +68,14 @@ def _doubt_libraries(settings: Settings, written: Written) -> None:
             if name in subscription.model_fields_set and not subscription.libraries:
                 where = ("subscriptions", subscription.name, name)
                 written.warn(where, "has no effect without libraries:")
+
+
+def _doubt_pauses(settings: Settings, written: Written) -> None:
+    for subscription in settings.subscriptions.values():
+        today = datetime.now(ZoneInfo(subscription.timezone)).date()
+        if subscription.pause_until and subscription.pause_until < today:
+            where = ("subscriptions", subscription.name, "pause_until")
+            written.warn(where, f"has no effect: {subscription.pause_until} is past; remove it")
 
 
 def _doubt_secrets(settings: Settings, written: Written) -> None:

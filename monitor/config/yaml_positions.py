@@ -26,6 +26,8 @@ _TAGS = "tag:yaml.org,2002:"
 _REPEATS = 100_000
 
 _QUOTES_SWALLOWED = re.compile(r"""^[^#'"]*[:,{[-]\s*(["'])(?:(?!\1).)*\1\s*[^\s,}\]#]""")
+# In braces, a value such as `#papers`, with the rest of its line.
+_COMMENT_IN_BRACKETS = re.compile(r"""^(?:[^#'"]|"[^"]*"|'[^']*'|(?<=\S)#)*[:,[{-]\s+#\S""")
 _UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE
 
 
@@ -128,6 +130,11 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     line = lines[number]
     if _QUOTES_SWALLOWED.match(line):
         return number + 1, _QUOTE_ALL
+    if error.context_mark and "flow" in (error.context or ""):
+        first = min(number, error.context_mark.line)
+        for at in range(_last_written(lines, first), number + 1):
+            if _COMMENT_IN_BRACKETS.match(lines[at]):
+                return at + 1, _QUOTE_HASH
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return number + 1, "this line is indented with a tab; use spaces"
     start = error.context_mark.line + 1 if error.context_mark else len(lines)
@@ -136,9 +143,18 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     return number + 1, advice.format(start=start)
 
 
+def _last_written(lines: list[str], before: int) -> int:
+    """Return the number of the last line before another that is not blank, 0 if all are."""
+    return next((at for at in range(before - 1, 0, -1) if lines[at].strip()), 0)
+
+
 _QUOTE_ALL = (
     "YAML takes the first pair of quotes as the whole value; put single quotes around all of it, "
     "and write an apostrophe inside twice (Parkinson''s), as in query: '\"multi-agent\" AND agent'"
+)
+_QUOTE_HASH = (
+    "# begins a comment here, so the rest of the line is missing; put the value in double quotes, "
+    'as in channel: "#papers"'
 )
 # Words of the parser, and the advice for them: the first of these that occurs.
 _ADVICE = {

@@ -30,6 +30,9 @@ _FORMS = (
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 # Spoken schedules, and how ours are written.
 _SPOKEN = (
+    (r"^(?:weekly|(?:every|each) week) (?:on )?(?=[a-z])", ""),
+    (r"^(?:weekly|(?:every|each) week)$", "mon"),
+    (r"^(?:monthly|(?:every|each) month)$", "monthly 1 08:00"),
     (r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s|sday|nesday|rs|rsday|urday|day)?s?\b", r"\1"),
     (r"\b(?:every )?(?:week|work|business )days?\b", "weekdays"),
     (r"\bweek-?ends?\b", "sat+sun"),
@@ -38,6 +41,18 @@ _SPOKEN = (
     (r"(?<![\d:])(?<!every )(\d\d?) ?(?:am|h)?$", r"\1:00"),
     (r"\b(?:every|each|on|at)\b", ""),
     (r"\b(\d):", r"0\1:"),
+)
+# Spoken schedules that have no form of ours, and what is nearest to them.
+_INSTEAD = (
+    (
+        r"hour|minute|\d ?(?:h|m|min|hrs?)\b|immediate|instant|real-?time",
+        "write immediately for papers as they come, or a cron line such as 0 * * * * for each hour",
+    ),
+    (
+        r"\bbi-?weekly|fortnight|(?:other|second|\d|two|three|four) weeks?\b",
+        "none skips weeks: write mon 08:00 for every week, or the cron line 0 8 1,15 * * for twice "
+        "a month",
+    ),
 )
 _NUMBERED = re.compile(r"(?<!#)\d")
 _END_OF_MONTH = re.compile("3[01](?:[,-]3[01])*")  # a day that other months have
@@ -82,6 +97,9 @@ def parse_schedule(text: str) -> Schedule:
     except ValueError:
         if meant := _nearest_form(text):
             raise ValueError(f"“{text}” is not a schedule; write {meant}") from None
+        for spoken, instead in _INSTEAD:
+            if re.search(spoken, text.lower()):
+                raise ValueError(f"“{text}” is not a schedule; {instead}") from None
         raise
 
 

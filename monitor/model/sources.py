@@ -60,13 +60,15 @@ class Reading:
     """The papers of a document, with a `Rejected` for each record that gave none.
 
     `error` is why the document as a whole could not be read; `complete` is false when it
-    ends in the middle, so that nothing may be concluded from what is not there.
+    ends in the middle, so that nothing may be concluded from what is not there. `doubt` is why its
+    papers are probably none: they are stored only on request.
     """
 
     papers: tuple[Paper, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     error: str = ""
     complete: bool = True
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

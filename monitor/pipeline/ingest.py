@@ -18,6 +18,7 @@ from msgspec import structs
 
 from monitor.errors import (
     DeferredError,
+    DocumentError,
     FetchError,
     HeldError,
     MonitorError,
@@ -124,7 +125,8 @@ def ingest(
     """Read what is new in one source. A fault ends the run of its document; the others are read.
 
     Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
-    `on_progress` gets each as it grows. With `accept` a reading that would be held is stored.
+    `on_progress` gets each as it grows. With `accept` a reading that would be held is stored, and
+    a document that is probably no list of papers.
     Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
     """
     configured, now = runtime.sources[name], runtime.clock.now()
@@ -154,6 +156,7 @@ def ingest(
             or state.whole_at is None
             or not state.whole_at <= now < state.whole_at + REREAD_AFTER,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
+            accepts=accept is not None,
         )
         try:
             done = list(reading.runs(validators))
@@ -186,7 +189,8 @@ class _Pass:
     """One pass over the documents of a source.
 
     With `reread`, documents are requested and read even if they were read before. With
-    `hold_replayed`, a feed that replays old papers is held. `wait` is the error of a server that
+    `hold_replayed`, a feed that replays old papers is held. With `accepts`, a document that is
+    probably no list of papers is stored. `wait` is the error of a server that
     asked for a pause: a WaitError if no request was sent.
     """
 
@@ -196,6 +200,7 @@ class _Pass:
     recorder: RunRecorder
     reread: bool
     hold_replayed: bool
+    accepts: bool
     wait: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
@@ -300,6 +305,12 @@ class _Pass:
             offset = 0
         seconds = sandbox.unattended_seconds(document)
         reading = sandbox.read(self.configured.source, document, seconds)
+        if reading.doubt and not self.accepts:
+            raise DocumentError(
+                reading.doubt,
+                f"take it away, or let `paper-monitor ingest {self.configured.name} --accept` "
+                "store its papers",
+            )
         self.recorder.set_aside(reading.rejected)
 
         def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:

@@ -29,6 +29,12 @@ from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import end_of_month, parse_date
 from monitor.sources.oai.source import Oai, OaiOptions
+from monitor.text.arxiv_categories import (
+    ARXIV_ARCHIVES,
+    ARXIV_GROUPS,
+    as_arxiv_writes,
+    nearest_category,
+)
 
 FEEDS = "https://rss.arxiv.org"
 ARCHIVE = "https://oaipmh.arxiv.org"
@@ -39,11 +45,6 @@ _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)*(?:\.[A-Za-z]+(?:-[a-z]+)*)?")
 _OAI = re.compile(rb"<(?:\w{1,20}:)?(?:OAI-PMH|ListRecords|GetRecord|record)[\s>]")
 _TOTAL = re.compile(rb"<(?:\w{1,20}:)?totalResults[^<>]{0,200}>\s*(\d{1,9})\s*<")
 _FEED_DAY = re.compile(rb"<(?:pubDate|lastBuildDate)>([^<]{8,60})</")
-_GROUPS = frozenset({"cs", "econ", "eess", "math", "physics", "q-bio", "q-fin", "stat"})
-_OF_PHYSICS = frozenset(
-    {"astro-ph", "cond-mat", "gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th", "math-ph", "nlin"}
-    | {"nucl-ex", "nucl-th", "quant-ph"}
-)
 
 
 # Mailings go out Sunday to Thursday at 20:00, feeds follow at midnight; both may be some hours
@@ -73,10 +74,20 @@ class ArxivOptions(ApiOptions):
     @classmethod
     def _check_categories(cls, categories: tuple[str, ...]) -> tuple[str, ...]:
         for name in categories:
+            written = as_arxiv_writes(name)
+            if written and written != name:
+                raise ValueError(f"“{name}” is not how arXiv writes it; write {written}")
             archive = name.partition(".")[0]
-            if not _CATEGORY.fullmatch(name) or archive not in _OF_PHYSICS | _GROUPS:
+            if not _CATEGORY.fullmatch(name) or archive not in ARXIV_ARCHIVES:
                 raise ValueError(f"“{name}” is not an arXiv category; write cs.CL, math.AG, hep-th")
         return tuple(dict.fromkeys(categories))
+
+    def doubts(self) -> Iterator[tuple[str, str]]:
+        """Doubt categories that arXiv has perhaps added since our table was made."""
+        for name in self.categories:
+            if not as_arxiv_writes(name):
+                meant = f"did you mean “{nearest_category(name)}”? arXiv may have added it"
+                yield "categories", f"“{name}” is not a known category of arXiv; {meant}"
 
     @property
     def overlap(self) -> timedelta:
@@ -228,7 +239,7 @@ def sets(categories: Sequence[str]) -> tuple[str, ...]:
     """Return the sets that hold categories: cs.LG is cs:cs:LG, hep-th is physics:hep-th."""
     parts = (name.split(".") for name in categories)
     return tuple(
-        ":".join([archive if archive in _GROUPS else "physics", archive, *part])
+        ":".join([archive if archive in ARXIV_GROUPS else "physics", archive, *part])
         for archive, *part in parts
     )
 

@@ -66,6 +66,10 @@ class SourceOptions(Section):
         "443); redirects are still checked",
     )
 
+    def doubts(self) -> Iterator[tuple[str, str]]:
+        """Yield likely mistakes in valid settings: the name of the setting, and a warning."""
+        yield from ()
+
     @model_validator(mode="after")
     def _one_address(self) -> SourceOptions:
         if (self.url and self.path) or (self.needs_address and not (self.url or self.path)):

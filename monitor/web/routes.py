@@ -6,17 +6,19 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from urllib.parse import unquote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from monitor.errors import UsageError
+from monitor.errors import QueryError, UsageError
 from monitor.web.access import Role, Viewer
 from monitor.web.shared_pages import SharedPages
-from monitor.web.site import Visit
+from monitor.web.site import Problem, Visit
 
 # A form has a few short fields; uploads are refused.
 MAX_FIELDS, MAX_BYTES = 50, 64 * 1024
@@ -27,6 +29,7 @@ _CHARSET = re.compile(rb";[^;]*charset[^;]*", re.IGNORECASE)
 Form = Mapping[str, str]
 Page = Callable[[Visit], Response]
 FormHandler = Callable[[Visit, Form], Response]
+Make = Callable[[Visit], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -34,7 +37,8 @@ class PageRoute(Route):
     """A route of one method, and the least role that it is for.
 
     With `has_token`, no login is looked at: a token in the path or a signature proves a request,
-    or the answer is the same for all visitors.
+    or the answer is the same for all visitors. `make` makes a page that needs a login; it also
+    shows a form again that was refused.
     """
 
     def __init__(
@@ -46,10 +50,12 @@ class PageRoute(Route):
         *,
         has_token: bool = False,
         max_bytes: int = MAX_BYTES,
+        make: Make | None = None,
     ) -> None:
         super().__init__(path, endpoint, methods=[method], max_body_size=max_bytes)
         self.role = role
         self.has_token = has_token
+        self.make = make
 
 
 class Routes(list[PageRoute]):
@@ -87,7 +93,8 @@ class Routes(list[PageRoute]):
                 shared: SharedPages = visit.app.state.shared
                 return await shared.answer(visit, make)
 
-            self.append(PageRoute(path, answer, role, has_token=has_token))
+            again = make if needs_login and not is_stream else None
+            self.append(PageRoute(path, answer, role, has_token=has_token, make=again))
             return page
 
         return add
@@ -130,14 +137,47 @@ def navigation(routes: Iterable[PageRoute], viewer: Viewer) -> dict[str, str]:
 
 
 async def handle_form(handler: FormHandler, request: Request) -> Response:
-    """Call `handler` with the fields of a form; a UsageError that it raises is shown on a page."""
+    """Call `handler` with the fields of a form; if it refuses them, show the form again."""
     visit = Visit(_with_utf8(request.scope), request.receive)
     async with visit.form(max_files=0, max_fields=MAX_FIELDS) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
     try:
         return await run_in_threadpool(handler, visit, fields)
     except UsageError as error:
-        return await run_in_threadpool(visit.show_problem, 409, error.message, error.hint)
+        problem = Problem(409, error.message, error.hint)
+    except HTTPException as error:
+        problem = Problem(error.status_code, error.detail)
+    if again := await _show_again(visit, fields, problem):
+        return again
+    return await run_in_threadpool(visit.show_problem, *problem)
+
+
+async def _show_again(visit: Visit, fields: Form, problem: Problem) -> Response | None:
+    """Return the page that had the form, with the problem and what was filled in.
+
+    It is the one in the Referer, which browsers send from our pages; None if that cannot be shown.
+    """
+    page = urlsplit(visit.headers.get("referer", ""))
+    own = {visit.headers.get("host", ""), urlsplit(visit.site.rules.url).netloc}
+    scope = {
+        **visit.scope,
+        "method": "GET",
+        "path": unquote(page.path),
+        "query_string": page.query.encode(),
+        "state": {**visit.scope["state"], "problem": problem, "typed": fields},
+    }
+    route = find_route(visit.app.routes, scope) if page.netloc in own else None
+    if route is None or route.make is None or visit.viewer.role < route.role:
+        return None
+    scope.update(route.matches(scope)[1])
+    try:
+        answer = await route.make(Visit(scope))
+    except (HTTPException, UsageError, QueryError):  # the page is gone
+        return None
+    if answer.status_code != 200:
+        return None
+    answer.status_code = problem.status
+    return answer
 
 
 def _with_utf8(scope: Scope) -> Scope:

@@ -32,6 +32,9 @@ log = structlog.get_logger()
 GRACE = 3
 # More requests at a time are answered with 503.
 MAX_ACTIVE_REQUESTS = 100
+# Bytes of the head of a request: a query that is too long is to come back with a reason, and three
+# bytes stand for one in an address.
+MAX_HEAD_BYTES = 64 * 1024
 # uvicorn's limit of seconds between two requests: never reached, since ours is shorter.
 KEEP_ALIVE = 60
 LIMITS = ConnectionLimits()
@@ -74,6 +77,7 @@ def serving(
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         ws="none",
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )
     server = uvicorn.Server(config)
     # Signals are taken on the main thread alone, so uvicorn leaves them to the process.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
@@ -88,6 +88,14 @@ class Slice(Generic[T]):
     count: int
     earlier: int | None = None
     later: int | None = None
+
+
+class Problem(NamedTuple):
+    """Why a request failed, with the status of the answer."""
+
+    status: int
+    message: str
+    hint: str = ""
 
 
 class Visit(Request):
@@ -259,7 +267,12 @@ class Visit(Request):
         return {p: title for p, title in known.items() if p != "/references" or self.library_names}
 
     def show(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
-        """Return a page: a template of templates/pages with the values that all pages have."""
+        """Return a page: a template of templates/pages with the values that all pages have.
+
+        `problem` is why a form of this page was refused, `typed` what was filled in.
+        """
+        state = self.scope["state"]
+        problem: Problem | None = state.get("problem")
         content = self.runtime.fallback_templates.render(
             f"pages/{template}.html.j2",
             viewer=self.viewer,
@@ -273,6 +286,8 @@ class Visit(Request):
             zones=self.site.zones,
             most_listed=MOST_LISTED,
             can_log_out=self.can_log_out,
+            problem=problem and _on_pages(problem),
+            typed=state.get("typed", {}),
             **values,
         )
         return HTMLResponse(content, status)
@@ -284,7 +299,7 @@ class Visit(Request):
             return JSONResponse({"error": text}, status)
         if self.path.endswith((".bib", ".ris", ".csv")):
             return PlainTextResponse(f"{text}\n", status)
-        message, hint = as_sentence(message), as_sentence(_for_pages(hint))
+        _, message, hint = _on_pages(Problem(status, message, hint))
         return self.show("problem", status, code=status, message=message, hint=hint)
 
 
@@ -295,6 +310,12 @@ _REMEDIES = {
     "suppressions lift": "On the page Deliveries, press Resume beside the recipient.",
     "`deliveries`": "The page Deliveries lists them.",
 }
+
+
+def _on_pages(problem: Problem) -> Problem:
+    """Return a problem in sentences, and in the words of pages."""
+    message, hint = as_sentence(problem.message), as_sentence(_for_pages(problem.hint))
+    return Problem(problem.status, message, hint)
 
 
 def _for_pages(hint: str) -> str:

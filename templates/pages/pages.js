@@ -19,7 +19,7 @@ if (form) {
     const query = wanted;
     try {
       const answer = await fetch(`/try?part=results&q=${encodeURIComponent(query)}`);
-      if (answer.ok || answer.status === 400) {
+      if (answer.ok || [400, 413].includes(answer.status)) {
         results.innerHTML = await answer.text();
         // For screen readers the count is enough: not every paper again with each letter.
         const count = results.querySelector(".count, .fault");

@@ -13,6 +13,7 @@ from monitor.model import Paper
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, FOLDING, House
 from tests.servers.smtp import Drop, ScriptedSmtp
+from tests.sources.test_no_lists import NOTES
 
 ANYTHING: Any = ...
 
@@ -280,6 +281,17 @@ def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say)
     assert paper.items() >= {name: text[name] for name in text.keys() & paper.keys()}.items()
     assert heard.status == 1
     assert missing["error"] == "cannot read none.bib: No such file or directory"
+
+
+def test_read_takes_a_file_that_is_no_list_with_force_alone(lived: House, say: Say):
+    (lived.folder / "notes.txt").write_text(NOTES)
+    heard = say("read", "huggingface-page", "notes.txt", "--json")
+    [document] = heard.json["documents"]
+    assert (heard.status, document["papers"]) == (1, [])
+    assert "(--force reads it all the same)" in document["error"]
+    heard = say("read", "huggingface-page", "--force", "notes.txt", "--json")
+    [document] = heard.json["documents"]
+    assert (heard.status, document["error"], len(document["papers"])) == (0, None, 2)
 
 
 def test_a_failed_source_is_a_run_with_a_reason_and_a_problem(lived: House, say: Say):

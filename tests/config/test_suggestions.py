@@ -12,12 +12,33 @@ from tests.config.conftest import Faults, Load, Write
 
 URL = "url: 'https://example.org/feed'"
 MAIL = "smtp: {host: localhost, from: a@b.c}\nsubscriptions: {s: {topics: '*', "
+ARXIV = "sources: {s: {kind: arxiv, categories: "
+PAUSED = (
+    "topics: {{t: {{query: a1}}}}\nchannels: {{c: {{kind: file, path: o}}}}\n"
+    "subscriptions: {{s: {{topics: t, channels: c, pause_until: {}}}}}"
+)
 SLACK = "slack: {token: xoxb-1}\nchannels:\n"
 
 
 @pytest.mark.parametrize(
     ("text", "where", "repaired"),
     [
+        ("sources: {s: {kind: google-scholar}}", "1: sources.s.kind", "docs/coming-from.md"),
+        ("sources: {s: {kind: Scholar}}", "1: sources.s.kind", "Google Scholar has no feed"),
+        ("sources: {s: {kind: zotero}}", "1: sources.s.kind", "read it with kind: bibtex"),
+        ("sources: {s: {kind: opml}}", "1: sources.s.kind", "paper-monitor init --opml FILE"),
+        (ARXIV + "[CS.cl]}}", "1: sources.s.categories", "write cs.CL"),
+        (ARXIV + "[cs.lg]}}", "1: sources.s.categories", "write cs.LG"),
+        (ARXIV + "[Hep-Th]}}", "1: sources.s.categories", "write hep-th"),
+        (MAIL + "schedule: hourly}}", "2: subscriptions.s.schedule", "write immediately for"),
+        (MAIL + "schedule: every 2 weeks}}", "2: subscriptions.s.schedule", "write mon 08:00"),
+        ("topics: {t: {query: agent}}\nsubscriptions: {s: {topics: all}}",
+         "2: subscriptions.s.topics", 'for all topics write topics: ["*"]'),
+        (SLACK + "  c: {kind: slack, channel: #lab}\n\n\n", "3: (file)", 'channel: "#papers"'),
+        (SLACK + "  c: {kind: slack,\n\n   channel: #lab}\n  d: {kind: file, path: x}", "5: (file)",
+         "put the value in double quotes"),
+        ("topics:\n  t: {query: 'a # b', any: [c, #d]}\n", "2: (file)", "put the value in double"),
+        ("topics:\n  t: {query: 'a', # b\n   all: [c}\n", "3: (file)", "this is not valid YAML"),
         (f"sources:\n  s: {{kind: RSS, {URL}}}", "2: sources.s.kind", "source; write feed"),
         ("timezone: CEST", "1: timezone", "write a city of yours, as in Europe/Berlin"),
         ("timezone: '-05:00'", "1: timezone", "write a city of yours, as in Europe/Berlin"),
@@ -76,6 +97,9 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
         ("topics: {t: {any: [AIDS, HIV]}}", "1: topics.t.any", "write =AIDS"),
         ("topics: {t: {query: 'title:language model'}}", "1: topics.t.query", "title:\"language m"),
         ("sources:", "1: sources", "there are no sources yet"),
+        (ARXIV + "[cs.CL, cs.CLL]}}", "1: sources.s.categories", "did you mean “cs.CL”?"),
+        (ARXIV + "[astro-ph.GAA]}}", "1: sources.s.categories", "mean “astro-ph.GA”?"),
+        (PAUSED.format("2020-01-01"), "3: subscriptions.s.pause_until", "2020-01-01 is past"),
         ("channels: {p: {kind: file, path: o}}", "1: channels.p", "not used by any subscription"),
         ("include: people/*.yaml", "1: include", "there is no file “people/*.yaml”"),
         (
@@ -124,6 +148,21 @@ def test_what_is_valid_and_hardly_meant_is_a_warning(
     found = load(text).warnings
     assert [w for w in found if f"{w.line}: {w.where}" == where and instead in w.message], found
     assert "hush" not in "".join(w.message for w in found)
+
+
+def test_a_known_category_and_a_pause_to_come_are_not_doubted(load: Load) -> None:
+    categories = ARXIV + "[cs, cs.CL, hep-th, cond-mat.supr-con, physics.flu-dyn, q-bio]}}"
+    for text in (categories, PAUSED.format("2999-01-01")):
+        places = {doubt.where for doubt in load(text).warnings}
+        assert not places & {"sources.s.categories", "subscriptions.s.pause_until"}
+
+
+def test_a_topic_may_be_named_all(load: Load) -> None:
+    settings = load(
+        "topics: {all: {query: a1}, u: {query: b1}}\nchannels: {c: {kind: file, path: o}}\n"
+        "subscriptions: {s: {topics: all, channels: c}}"
+    )
+    assert settings.subscriptions["s"].topics == ("all",)
 
 
 def test_a_bot_and_what_stands_in_for_slack_have_their_tokens(write: Write) -> None:

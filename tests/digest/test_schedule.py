@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -82,8 +83,18 @@ def test_immediately_has_no_slots() -> None:
     ("schedule", "says"),
     [
         ("", "is not a schedule; write daily 08:00"),
-        ("hourly", "is not a schedule"),
-        ("every 6h", "is not a schedule; write daily 08:00, weekdays"),
+        ("sometimes", "is not a schedule; write daily 08:00, weekdays"),
+        ("hourly", "is not a schedule; write immediately for papers .* 0 [*] [*] [*] [*] for each"),
+        ("every 6h", "is not a schedule; write immediately"),
+        ("every 30 minutes", "is not a schedule; write immediately"),
+        ("real-time", "is not a schedule; write immediately"),
+        ("every 2 weeks", "none skips weeks: write mon 08:00 .* 0 8 1,15 [*] [*] for twice a m"),
+        ("every other week", "none skips weeks"),
+        ("Biweekly", "none skips weeks"),
+        ("every 2 weeks mon 08:00", "none skips weeks"),
+        ("weekly", "write mon 08:00$"),
+        ("weekly on Fridays", "write fri 08:00$"),
+        ("every month", "write monthly 1 08:00$"),
         ("daily", "is not a schedule"),
         ("daily 8:00 pm", "is not a schedule; write daily 08:00, weekdays"),
         ("daily 24:00", "write it as 08:00"),
@@ -109,6 +120,13 @@ def test_immediately_has_no_slots() -> None:
 def test_D07_a_wrong_schedule_says_what_is_wrong(schedule: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         parse_schedule(schedule)
+
+
+def test_the_cron_lines_that_the_messages_name_are_schedules() -> None:
+    for spoken, line in (("hourly", "0 * * * *"), ("every 2 weeks", "0 8 1,15 * *")):
+        with pytest.raises(ValueError, match=re.escape(line)):
+            parse_schedule(spoken)
+        assert parse_schedule(line).cron == line
 
 
 @pytest.mark.parametrize("schedule", ["daily 01:30", "30 1 * * *", "30 * * * *"])

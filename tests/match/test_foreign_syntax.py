@@ -50,6 +50,11 @@ REFUSED = [
     ("agent AND-NOT robot", 6, "AND-NOT is not an operator"),
     ("agent AND submittedDate:[202301010600 TO 202401010600]", 10, "submittedDate: a topic cannot"),
     ("category:cs.LG,cs.AI", 0, "category: takes one value"),
+    ("author:bengio,lecun", 7, "bengio,lecun is searched for as the name of one person"),
+    ("agent -Author:Li,Wei,Xi", 14, "Li,Wei,Xi is searched for as the name of one"),
+    ("2 of agent", 0, "2 of must be followed by a list in parentheses"),
+    ('robot (title:2 of "a b")', 13, "2 of must be followed by"),
+    ("agent OR 3 of", 9, "3 of must be followed by"),
     ("arxiv:2301.00001", 0, "a topic looks for words, not"),
     ("10.1000/182", 0, "a topic looks for words, not"),
     # Google Scholar
@@ -133,13 +138,15 @@ OURS = (
     "category:cs.*", "category:(cs.* OR stat.*)", "Node.js", "3.5", "10,000", "e-mail", "don't",
     '"what is an agent?"', "source:arxiv", "agent (policy OR reward)", "LLM (agent OR policy)",
     r"\mathbb{R}^{2,3}", "1,2-dichloroethane", "N,N-dimethylformamide", "p<0.05", "near agent",
-    'author:"Bengio, Y."', "author:bengio,yoshua", "2 of (agent, policy, -robot)", "the same agent",
+    'author:"Bengio, Y."', "author:Bengio,Y", "author:Hinton,GE", "author:Bengio,Y.-B.",
+    "2 of (agent, policy, -robot)", "the same agent",
     "2 of (category:cs.*, agent, policy)", "agent AND policy", '"search and rescue"',
     "android oracle", "[Fe]hydrogenase agent", "Na+ channel", "title:agent AND reward", "LLM",
     "=AIDS", "HIV AIDS", "agent -AIDS", "aids", "venue:CAR", "category:math.ST", "cs.foo",
     "title:=agent reward", "category:cs.LG agent", "author:bengio agent", "log=(3)",
     "author:Bengio LLM", "author:Bengio AND Agents", "category:(cs.CL OR cs.AI) agent",
     "and agent policy",
+    "phase 2 of trials", "2 of  (agent, policy)", '"2 of" agent', "2 office agent",
     "H$_2$O", "K$_3$C$_{60}$ film", "K-means", '"agent, llm, robot"',
 )  # fmt: skip
 

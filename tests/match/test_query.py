@@ -33,7 +33,6 @@ def tree(topic: str) -> object:
         ("  agent \n policy ", "agent policy"),
         ("agents,", "agent"),
         ("1 of (agent, policy)", "agent OR policy"),
-        ("2 of agent", '2 "of" agent'),
         ("2 OF (a b, c d, e f)", "2 of ((a AND b),(c AND d),(e AND f))"),
         ("title:(2 of (a, b, c))", "2 of (title:a, title:b, title:c)"),
         ("agent -(2 of (a, b, c, d))", "agent (3 of (-a, -b, -c, -d))"),

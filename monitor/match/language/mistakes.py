@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from monitor.errors import QueryError
 from monitor.match.language.tokens import QUOTES, Token
+from monitor.text.arxiv_categories import ARXIV_ARCHIVES
 
 FIRST = r"(?<![^\s(])"  # at the beginning of a word
 LAST = r"(?![^\s)])"  # at its end
@@ -27,7 +28,7 @@ _PHRASE = re.compile(rf"\\.|[{QUOTES}](?:\\.|[^{QUOTES}\\])*[{QUOTES}]?", re.DOT
 _SUSPECT = re.compile(
     r"[][?$|=!%¬#/<>\\{&\uff02-\uff3a\ufe63]|[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d"
     r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?<![^\s(])(?:category|source|announce|has):[^\s\"(),]+,|andnot|adj\d"
-    r"|[)*'\"]:|(?:noft|ab|ti)\("
+    r"|[)*'\"]:|(?:noft|ab|ti)\(|(?i:author:[^\s\"(),]+,|\d\s+of\b)"
 )
 
 
@@ -227,6 +228,20 @@ _OPERATORS = (
         "{at}: takes one value",
         "write {at}: before each of several, joined by OR",
     ),
+    # But `author:Bengio,Y` and `author:Hinton,GE` are one person with initials.
+    Rule(
+        r"(?i)(?<=author:)(?![^\s\"(),]+,(?-i:[A-Z]{1,3}|(?:[^\W\d_]\.?-?)+(?<!\w\w))(?![^\s)]))"
+        rf"[^\s\"(),]+(?:,[^\s\"(),]+)+{LAST}",
+        "{match} is searched for as the name of one person",
+        'write author:({either}) to find any of them, or author:"Bengio, Yoshua" for one person',
+    ),
+    Rule(
+        r"(?i)(?:\A|[(,:]|\b(?-i:AND|OR|NOT)\b)\s*(?P<at>(?P<number>\d+)\s+of)"
+        r"(?=\s+[^\s(]|\s*(?:\Z|[),]))",
+        "{at} must be followed by a list in parentheses",
+        "write {number} of (agent, robot, policy) for papers with {number} of these, or quote the "
+        "words to search for themselves",
+    ),
 )
 
 # [Aa] and [sz], but not [gh]: neighbours in the alphabet name a bond (benzo[gh]perylene), and a
@@ -270,7 +285,8 @@ _SEPARATORS = ",;，；、"
 _ENDS = r"'`‘’‚‹›「」『』{}[\]"  # where a phrase in foreign quotes ends
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
-_ARCHIVE = r"(?:astro-ph|cs|econ|eess|math|nlin|q-bio|q-fin|stat)\."
+_IN_CAPITALS = (name for name, parts in ARXIV_ARCHIVES.items() if "".join(parts).isupper())
+_ARCHIVE = rf"(?:{'|'.join(_IN_CAPITALS)})\."
 _CATEGORY = rf"(?:{_ARCHIVE}[A-Z]{{2}}|(?:cond-mat|physics)\.[a-z-]{{5,}})"
 # Behind an author's name, a capital begins another name; `author:hinton transformer` is none.
 _NAMED = r"(?i:author)(?=:\s*[\w-]+,?\s+[A-Z](?:[a-z]|\b))"

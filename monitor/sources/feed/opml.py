@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from monitor.sources.xml_records import records
+from monitor.text.arxiv_categories import as_arxiv_writes
 
 # The feeds of arXiv, whose kind fills in the days that they leave out.
 _ARXIV = re.compile(r"https?://(?:rss|export)\.arxiv\.org/(?:rss|atom)/([\w.+-]+)", re.IGNORECASE)
@@ -28,7 +29,10 @@ def read_opml(content: bytes, taken: Collection[str] = ()) -> dict[str, dict[str
             continue
         source: dict[str, Any] = {"kind": "feed", "url": url.replace("${", "$${")}
         if arxiv := _ARXIV.fullmatch(unquote(url)):
-            source = {"kind": "arxiv", "categories": arxiv[1].split("+")}
+            source = {
+                "kind": "arxiv",
+                "categories": [as_arxiv_writes(name) or name for name in arxiv[1].split("+")],
+            }
         if source not in sources.values():
             title = attributes.get("title") or attributes.get("text", "")
             sources[_new_name(title, url, {*sources, *taken})] = source

@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from statistics import median
 
 from msgspec.structs import replace
 
@@ -57,6 +58,15 @@ COST_OF_FIRST_ABSTRACT = 1.0
 COST_OF_LAST_TITLE = 2.0
 IMPOSSIBLE = 1000.0
 
+TYPICAL_ABSTRACT, SHORT_TEXT = 500, 250  # characters: see `doubt_of`
+
+_OF_A_CARD = (Kind.CLOSING, Kind.SUBMITTED, Kind.SUBMITTER)
+# Lines of a login page, or of the page of a server that refuses a program.
+_OF_A_FORM = re.compile(
+    r".{0,60}(?:username or e-?mail|forgot (?:your )?password).{0,60}|user ?name|password|log ?in"
+    r"|sign in(?: to continue)?|(?:\d{3} )?too many requests|just a moment\W*",
+    re.IGNORECASE,
+)
 _LINKS = re.compile(r"\W{0,3}(?:(?P<is_code>github)|project(?: page)?)\b", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"""\w{3}[.!?]["'”’)\]]*\s+["'“(\[]?[A-Z]""")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -89,12 +99,15 @@ class HuggingFacePage(Source):
             # It may be any other file, whose words must not show in a message.
             rejected = tuple(Rejected(r.where, r.why.partition(": ")[0]) for r in rejected)
         error, first = "", f"{rejected[0].where}: {rejected[0].why}" if rejected else ""
-        if not papers:
+        if not papers and (form := _login_form(blocks)):
+            error = form
+        elif not papers:
             error = "no paper in the document" + (f" is sure: {first}" if first else "")
         elif len(rejected) * REJECTED_IN_TEN > len(blocks):
             error = f"{len(rejected):,} of {len(blocks):,} blocks cannot be read: {first}"
         complete = whole and readers[-1].ends_whole and not error
-        return Reading(papers, rejected, error, complete=complete)
+        doubt = doubt_of(blocks, papers, len(rejected))
+        return Reading(papers, rejected, error, complete=complete, doubt=doubt)
 
 
 # ── lists, and their headers ────────────────────────────────────────────────────────
@@ -339,6 +352,40 @@ def unite_repeats(readers: Iterable[ListReader]) -> Iterable[Card]:
         first.published = first.published or card.published
         first.links = card.links | first.links
     return by_key.values()
+
+
+def doubt_of(blocks: Sequence[Block], papers: Sequence[Paper], rejected: int) -> str:
+    """Say why a document is probably no list of papers, as a README or a login page; else "".
+
+    Without a link to a paper, authors or dates, only its shape can show that it is one. Of four
+    such lists, the medians of abstracts are from 1,557 characters, and nothing is rejected; of
+    notes and documentation they are up to 446.
+    """
+    if not papers or any(map(_shows_a_list, blocks)):
+        return ""
+    if form := _login_form(blocks):
+        return form
+    typical = median(len(paper.abstract) for paper in papers)
+    is_dated = any(day.day for paper in papers for day in paper.listed)
+    is_short = typical < TYPICAL_ABSTRACT
+    if is_short and rejected * REJECTED_IN_TEN > len(blocks):
+        return (
+            f"it does not look like a list of papers: {rejected:,} of {len(blocks):,} blocks fit "
+            "none, and the texts are shorter than abstracts"
+        )
+    if typical < SHORT_TEXT and not is_dated:
+        return "it does not look like a list of papers: the texts are shorter than abstracts"
+    return ""
+
+
+def _login_form(blocks: Sequence[Block]) -> str:
+    """Say that a document looks like a login page or a refusal, and why; "" if it does not."""
+    form = next((block for block in blocks if _OF_A_FORM.fullmatch(block.text)), None)
+    return f"it looks like a login page (line {form.line}: “{form.text}”)" if form else ""
+
+
+def _shows_a_list(block: Block) -> bool:
+    return bool(block.paper) or block.sign.is_own or block.sign.kind in _OF_A_CARD
 
 
 def has_cards(blocks: Sequence[Block]) -> bool:

@@ -35,16 +35,19 @@ routes = Routes()
 def archive(visit: Visit) -> Response:
     names = [s.name for s in visit.subscriptions]
     chosen, before = visit.parameter("subscription"), visit.number("before")
-    shown = [visit.require_subscription(chosen)] if chosen else names
+    is_known = not chosen or chosen in names
+    shown = [chosen] if chosen else names
     with visit.runtime.database.reading() as tx:
-        newest = digests.newest(tx, shown, PAGE + 1, before)
+        newest = digests.newest(tx, shown if is_known else (), PAGE + 1, before)
     return visit.show(
         "digests",
+        200 if is_known else 404,
+        fault="" if is_known else f"There is no subscription “{chosen}”.",
         digests=newest[:PAGE],
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         names=names,
         chosen=chosen,
-        feed=feed_path(visit, SUBSCRIPTION, shown[0]) if len(shown) == 1 else "",
+        feed=feed_path(visit, SUBSCRIPTION, shown[0]) if is_known and len(shown) == 1 else "",
     )
 
 

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from monitor.commands.paper_search import PapersPage, find_page
+from monitor.commands.query_bounds import is_too_long
 from monitor.commands.shown_papers import show_papers
 from monitor.errors import QueryError
 from monitor.match import parse_query
@@ -140,7 +141,10 @@ def search_papers(visit: Visit) -> Response:
     page = PapersPage(())
     entries: list[DigestPaper] = []
     fields = asdict(search.without_days())
+    too_long = is_too_long(search.q)
     try:
+        if too_long:
+            raise too_long
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
         counted = cursor is None
         page = find_page(runtime, search.q, search.filter(visit), cursor, counted=counted)
@@ -152,7 +156,7 @@ def search_papers(visit: Visit) -> Response:
         fault = as_sentence(error.detail)
     return visit.show(
         "papers",
-        400 if fault else 200,
+        413 if too_long else 400 if fault else 200,
         search=search,
         entries=entries,
         page=page,

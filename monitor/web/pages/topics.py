@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from starlette.responses import Response
 
 from monitor.commands.paper_search import load_page
+from monitor.commands.query_bounds import is_too_long
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.subscriptions import report_topics
 from monitor.commands.topic_trial import (
@@ -99,7 +100,10 @@ def try_query(visit: Visit) -> Response:
     runtime, query = visit.runtime, visit.parameter("q")
     fault = trial = parts = None
     entries: list[DigestPaper] = []
+    too_long = is_too_long(query)
     try:
+        if too_long:
+            raise too_long
         if query:
             parsed = parse_query(query, runtime.synonyms)
             trial = try_topic(runtime, unnamed_topic(runtime, query), bounded=True)
@@ -111,7 +115,7 @@ def try_query(visit: Visit) -> Response:
         fault = error
     return visit.show(
         "try_results" if visit.choice("part", ("results",)) else "try",
-        400 if fault else 200,
+        413 if too_long else 400 if fault else 200,
         query=query,
         fault=fault,
         trial=trial,
