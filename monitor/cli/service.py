@@ -109,7 +109,7 @@ def _offer_login(app: App) -> None:
 
 
 def _say_how_to_log_in(app: App) -> None:
-    """Log the command in a container, whose terminal is a log, and whose loopback is its own."""
+    """Log how to log in to a container, whose terminal is a log and whose loopback is its own."""
     web = app.settings.web
     if web and (web.token or not web.user_header):
         _log_login(app)

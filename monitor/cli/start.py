@@ -31,7 +31,7 @@ from monitor.cli.options import (
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
-from monitor.commands.first_start import DUMPS, write_configuration
+from monitor.commands.first_start import write_configuration
 from monitor.commands.ratings import RaterScope, rate
 from monitor.config import load, masked, starter
 from monitor.digest.wording import format_count
@@ -167,7 +167,7 @@ def init(
         raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
     sources = _read_opml(opml) if opml else {}
     write_configuration(target, _with_sources(starter(), sources))
-    put = f"Put a dump into {directory / DUMPS}/ and then:"
+    put = f"Put a dump into {directory / 'dumps'}/ and then:"
     wrote = f"Wrote {target}, with {format_count(len(sources), 'feed')}. Then:"
     document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})
     summary = wrote if opml else f"Wrote {target}. {put}"

@@ -20,7 +20,6 @@ from monitor.config.content import content
 from monitor.errors import MonitorError
 from monitor.private_files import create_file, make_folder
 
-DUMPS = "dumps"
 # An ext4 file system that is mounted as a volume has it from the beginning.
 _NOT_OURS = "lost+found"
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -31,7 +30,7 @@ def write_configuration(target: Path, text: str) -> None:
 
     Raises OSError, FileExistsError where there is a configuration.
     """
-    make_folder(target.parent / DUMPS)
+    make_folder(target.parent / "dumps")
     with create_file(target) as file:
         file.write(text.encode())
 

@@ -184,7 +184,7 @@ class WebSettings(Section):
 
     @classmethod
     def open_to_all(cls, listen: str) -> WebSettings:
-        """Return settings of pages that everybody may see. Raises ValueError for no address."""
+        """Return settings of pages without a login. Raises ValueError."""
         return cls().model_copy(update={"listen": _address(listen, SettingsContext())})
 
     def checked(self) -> WebSettings:

@@ -1,4 +1,4 @@
-"""The demo of a first start: a process that makes it and serves its pages to everybody.
+"""The demo of a first start: a process that makes it and serves its pages without a login.
 
 Nothing private is in it and nothing is sent: once it is made, only pages are served.
 """
@@ -63,7 +63,7 @@ class DemoProcess:
             self.end()
 
     def end(self) -> None:
-        """Kill the process: all that it could damage is the demo, which is removed or made anew."""
+        """Kill the process: it could damage the demo alone, which is removed or made again."""
         self._has_ended = True
         self._stack.close()
         if self._process is not None:

@@ -92,8 +92,8 @@ class AccessRules:
     """The access settings of a configuration: see `web:` in docs/pages.md, and Slack's secret.
 
     `url` is `public_url`, "" without one; `operators` are in lower case. The peers of a Unix
-    socket are proxies: the mode of its file says who may connect. Pages of the demo (`is_demo`)
-    are open to everybody under any name, to look at; no setting opens others.
+    socket are proxies: the mode of its file says who may connect. Those of the demo (`is_demo`)
+    can be looked at from all machines and under any name; no setting does that.
     """
 
     url: str = ""

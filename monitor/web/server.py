@@ -41,7 +41,7 @@ LIMITS = ConnectionLimits()
 def serving_pages(
     runtime: Runtime, listening: socket.socket, *, is_demo: bool = False
 ) -> Iterator[None]:
-    """Serve pages on a socket until the block ends: with `is_demo` to everybody, to look at."""
+    """Serve pages on a socket until the block ends: with `is_demo` without a login."""
     if not runtime.keys.keys:  # feeds are opened by signed addresses, also without `public_url`
         key = secrets.make_signing_key(runtime.database, runtime.clock)
         runtime = replace(runtime, keys=KeyRing((key,)))

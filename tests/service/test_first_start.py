@@ -1,14 +1,14 @@
-"""`serve --first-start`, as the image runs it: from an empty folder over the demo to the service."""
+"""`serve --first-start`, as the image runs it: an empty folder, the demo, and then the service."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,20 +16,21 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
+from structlog.testing import capture_logs
 
+from monitor.clocks import SystemClock
 from monitor.commands.first_start import FirstStart
 from monitor.config import WebSettings, load, starter
 from monitor.resources import resource
 from monitor.service.demo import DemoProcess
-from tests.house import House, Said
+from monitor.service.first_start import FirstStartService
+from tests.house import Said
 from tests.patience import PATIENCE, wait
 from tests.web.conftest import TOKEN, free_port
 
 BANNER = "This is the demo"
-# Owns nothing in the folders of tests.
-OTHER = 65_534
-WITHOUT_SECRETS = {"file", "huggingface-page", "bibtex", "crossref", "jsonl"}
+# Root may write where the mode of a folder does not let its owner.
+WITHOUT_RIGHTS_OF_ROOT = ("setpriv", "--bounding-set=-dac_override") if os.geteuid() == 0 else ()
 
 
 @dataclass
@@ -53,8 +54,14 @@ class Volume:
         return self.folder / ".first-start"
 
     @property
-    def demo_store(self) -> Path:
-        return self.left / "demo" / "monitor.db"
+    def is_made_anew(self) -> bool:
+        """Whether the demo has a store, and nothing of a demo before it."""
+        demo = self.left / "demo"
+        return (demo / "monitor.db").exists() and not (demo / "left").exists()
+
+    def leave(self) -> None:
+        """Leave something in the demo, as of an earlier process."""
+        (self.left / "demo" / "left").touch()
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -64,7 +71,7 @@ class Volume:
     def logged(self, event: str) -> list[dict[str, Any]]:
         return [line for line in self.events if line["event"] == event]
 
-    def start(self, **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, *prefix: str) -> subprocess.Popen[bytes]:
         environment = {
             "PAPER_MONITOR_CONFIG": str(self.config),
             "PAPER_MONITOR_TOKEN": TOKEN,
@@ -73,12 +80,11 @@ class Volume:
         }
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                [*COMMAND, "serve", "--first-start", f"127.0.0.1:{self.port}"],
+                [*prefix, *COMMAND, "serve", "--first-start", f"127.0.0.1:{self.port}"],
                 cwd=self.folder,
                 env=os.environ | environment,
                 stdout=log,
                 stderr=log,
-                **options,
             )
 
     @contextmanager
@@ -96,16 +102,14 @@ class Volume:
             self.get("/")
 
     def get(self, path: str, **headers: str) -> httpx.Response:
-        return httpx.get(f"http://localhost:{self.port}{path}", headers=headers, timeout=PATIENCE)
+        url = f"http://localhost:{self.port}{path}"
+        return httpx.get(url, headers=headers, timeout=PATIENCE, follow_redirects=True)
 
     def shows(self, text: str) -> bool:
         try:
             return text in self.get("/").text
         except httpx.TransportError:
             return False
-
-    def wait_for(self, until: Callable[[], Any]) -> None:
-        wait(until)
 
     def children(self) -> list[str]:
         """Return the command lines of processes that work on the demo in this folder."""
@@ -172,20 +176,20 @@ def test_an_empty_folder_shows_the_demo_until_an_edit_without_a_fault(volume: Vo
 def test_the_demo_comes_again_after_a_kill_while_it_is_made_and_after_a_restart(volume: Volume):
     for _ in range(2):  # the second one finds what the first one left
         process = volume.start()
-        wait(volume.demo_store.exists)
+        wait(lambda: volume.is_made_anew)
         process.kill()
         process.wait(PATIENCE)
         wait(lambda: volume.children() == [])
-        assert volume.demo_store.exists()
-        store = volume.demo_store.stat().st_ino
+        volume.leave()
     with volume.started():
         wait(lambda: volume.shows(BANNER))
-        assert volume.demo_store.stat().st_ino != store
+        assert volume.is_made_anew
+    volume.leave()
     # A fault in the file ends the process neither now nor at its next start.
     volume.write("topics: [")
     with volume.started():
         wait(lambda: volume.logged("configuration not applied"))
-        wait(volume.demo_store.exists)  # the end comes while the demo is made
+        wait(lambda: volume.is_made_anew)  # the end comes while the demo is made
     volume.write(EDITED)
     with volume.started():
         wait(lambda: volume.shows("Log in"))
@@ -238,7 +242,7 @@ def test_hidden_files_and_those_of_a_file_system_do_not_count(volume: Volume):
     assert not FirstStart(volume.config).is_due
 
 
-def test_a_configuration_of_init_is_used_as_it_is(house: House, volume: Volume):
+def test_a_configuration_of_init_is_used_as_it_is(volume: Volume):
     """Whoever wrote it has chosen to begin: only a file of the first start itself waits."""
     volume.write(starter())
     assert not FirstStart(volume.config).is_due
@@ -262,13 +266,81 @@ def test_a_later_version_takes_its_own_words_for_no_edit(volume: Volume):
     assert first.is_due and not first.is_edited()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a process of another account")
 def test_a_folder_that_cannot_be_written_is_an_error_that_says_who_has_to_write(volume: Volume):
-    for folder in (*volume.folder.parents[:3], volume.folder):
-        folder.chmod(0o755)
-    process = volume.start(user=OTHER, group=OTHER, extra_groups=[])
+    volume.folder.chmod(0o500)
+    process = volume.start(*WITHOUT_RIGHTS_OF_ROOT)
     assert process.wait(PATIENCE) == 1
     said = volume.log.read_text()
     assert f"{volume.folder} cannot be written: Permission denied" in said
-    assert f"let the user {OTHER}:{OTHER} write there" in said and "Traceback" not in said
+    assert f"let the user {os.geteuid()}:{os.getegid()} write there" in said
+    assert "Traceback" not in said
     assert list(volume.folder.iterdir()) == []
+
+
+@contextmanager
+def on_a_thread(volume: Volume, *command: str) -> Iterator[list[MutableMapping[str, Any]]]:
+    """Run the service with another command as its demo's, and return what it logs."""
+    demo = DemoProcess(WebSettings.open_to_all(f"127.0.0.1:{volume.port}"), command)
+    service = FirstStartService(volume.config, SystemClock(), demo=demo)
+    thread = threading.Thread(target=service.run)
+    with capture_logs() as logs:
+        thread.start()
+        try:
+            yield logs
+        finally:
+            service.stop()
+            thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def events(logs: Sequence[MutableMapping[str, Any]]) -> list[Any]:
+    return [line["event"] for line in logs]
+
+
+def test_a_demo_that_cannot_be_made_is_tried_once_and_the_service_waits_for_the_edit(
+    volume: Volume,
+):
+    """Otherwise a container would start again and again."""
+    failing = [sys.executable, "-c", "raise SystemExit(1)"]
+    with on_a_thread(volume, *failing) as logs:
+        wait(lambda: "demo ended unexpectedly" in events(logs))
+        volume.write("topics: [")
+        wait(lambda: "configuration not applied" in events(logs))  # after further looks
+        volume.write(EDITED + "web: off\n")
+        wait(lambda: "serving" in events(logs))
+    assert events(logs).count("demo ended unexpectedly") == 1
+
+
+def test_a_taken_address_is_a_warning_and_is_used_when_it_is_free(volume: Volume):
+    shown = volume.folder.parent / "shown"
+    showing = [sys.executable, "-c", f"open({str(shown)!r}, 'w')"]
+    taken = socket.create_server(("127.0.0.1", volume.port))
+    with taken, on_a_thread(volume, *showing) as logs:
+        wait(lambda: "demo not shown" in events(logs))
+        assert not shown.exists()
+        taken.close()
+        wait(shown.exists)
+    assert events(logs).count("demo not shown") == 1
+
+
+def test_the_process_of_the_demo_gets_no_secret_and_no_address_of_the_service(
+    volume: Volume, monkeypatch: pytest.MonkeyPatch
+):
+    got = volume.folder.parent / "got"
+    writing = f"import json, os; open({str(got)!r}, 'w').write(json.dumps(dict(os.environ)))"
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("PAPER_MONITOR_PUBLIC_URL", "https://papers.example.org")
+    monkeypatch.setenv("PAPER_MONITOR_TOKEN_FILE", "/run/secrets/token")
+    with on_a_thread(volume, sys.executable, "-c", writing):
+        wait(lambda: got.exists() and got.read_text())
+    environment = json.loads(got.read_text())
+    assert environment["TZ"] == "Asia/Tokyo"
+    assert [name for name in environment if name.startswith("PAPER_MONITOR_")] == []
+
+
+def test_the_demo_sends_nothing_and_asks_nobody():
+    settings = load(resource("seeds") / "monitor.yaml", {})
+    assert {channel.kind for channel in settings.channels.values()} == {"file"}
+    assert (settings.smtp, settings.slack, settings.operator, settings.ping_url) == (None,) * 4
+    assert all(subscription.email == () for subscription in settings.subscriptions.values())
+    assert all(source.options.path for source in settings.sources.values())
