@@ -83,7 +83,7 @@ for second in $(seq 120); do
 done
 python -c "$read_all" < status.json
 kill -0 $serve
-! grep -i "can't start new thread" log
+test -z "$(grep -i "can't start new thread" log)"  # "!" would hide a failure from set -e
 kill $serve
 wait $serve
 kill $feeds
@@ -95,7 +95,8 @@ FIRST_START = """
 set -ex
 mkdir /data/closed /data/first && chmod 500 /data/closed && cd /data/first
 first="paper-monitor serve --first-start 0.0.0.0:8080"
-! PAPER_MONITOR_CONFIG=/data/closed/monitor.yaml $first 2> /tmp/refused
+PAPER_MONITOR_CONFIG=/data/closed/monitor.yaml $first 2> /tmp/refused || status=$?
+test $status = 1
 grep "/data/closed cannot be written.*10001:10001" /tmp/refused
 export PAPER_MONITOR_CONFIG=/data/first/monitor.yaml
 $first 2> /tmp/log & serve=$!
@@ -114,7 +115,7 @@ await python -c "$shows" "Log in"
 await paper-monitor doctor --alive
 test ! -e .first-start
 grep '"command": "paper-monitor web login"' /tmp/log
-! grep token= /tmp/log
+test -z "$(grep token= /tmp/log)"
 kill $serve
 wait $serve
 """
