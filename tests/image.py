@@ -107,7 +107,7 @@ await python -c "$shows" "This is the demo"
 paper-monitor doctor --alive
 test "$(stat --format %u%a monitor.yaml)" = 10001600
 echo "topcis: {}" >> monitor.yaml
-await grep "configuration not applied.*topcis" /tmp/log
+await grep "topcis.*configuration not applied" /tmp/log
 python -c "$shows" "This is the demo"
 sed -i -e /topcis/d -e "s/daily 08:00/weekdays 08:00/" monitor.yaml
 await grep '"event": "serving"' /tmp/log
