@@ -214,6 +214,7 @@ def test_a_folder_that_is_in_use_without_a_configuration_is_refused(volume: Volu
     file = volume.folder / there
     file.parent.mkdir(exist_ok=True)
     file.write_text("kept")
+    assert not FirstStart(volume.config).is_due
     process = volume.start()
     assert process.wait(PATIENCE) == 2
     assert "there is no such file; “paper-monitor init” creates one" in volume.log.read_text()

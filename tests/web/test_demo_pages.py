@@ -81,6 +81,8 @@ def test_there_is_no_login_and_the_token_of_the_service_opens_nothing(demo: Site
     assert (login.status, login.headers["location"]) == (303, "/papers")
     for headers in ({"Authorization": f"Bearer {TOKEN}"}, demo.proxied(ADA)):
         assert demo.ask("GET", "/status", headers).status == 403
+    # A session of the service, in the same browser, stays as it is.
+    assert "set-cookie" not in demo.ask("GET", "/", {"Cookie": "paper-monitor=session"}).headers
 
 
 def test_other_machines_see_the_demo_and_not_the_pages_of_a_configuration():
