@@ -53,11 +53,12 @@ RUN paper-monitor demo /tmp/demo \
 USER 10001:10001
 WORKDIR /data
 VOLUME /data
-# Pages, where monitor.yaml has them listen on 0.0.0.0:8080.
+# The demo, and pages where monitor.yaml has them listen on 0.0.0.0:8080.
 EXPOSE 8080
 # Red when the scheduler has not ticked for five minutes, or the store takes no write.
 HEALTHCHECK --interval=60s --timeout=20s --start-period=60s --retries=3 \
     CMD ["paper-monitor", "doctor", "--alive"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["paper-monitor"]
-CMD ["serve"]
+# An empty /data gets a commented monitor.yaml; until it is edited, the demo is shown.
+CMD ["serve", "--first-start", "0.0.0.0:8080"]

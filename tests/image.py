@@ -83,10 +83,41 @@ for second in $(seq 120); do
 done
 python -c "$read_all" < status.json
 kill -0 $serve
-! grep -i "can't start new thread" log
+test -z "$(grep -i "can't start new thread" log)"  # "!" would hide a failure from set -e
 kill $serve
 wait $serve
 kill $feeds
+"""
+
+
+# From an empty folder over the demo to the service, as the image's own command does it.
+FIRST_START = """
+set -ex
+mkdir /data/closed /data/first && chmod 500 /data/closed && cd /data/first
+first="paper-monitor serve --first-start 0.0.0.0:8080"
+PAPER_MONITOR_CONFIG=/data/closed/monitor.yaml $first 2> /tmp/refused || status=$?
+test $status = 1
+grep "/data/closed cannot be written.*10001:10001" /tmp/refused
+export PAPER_MONITOR_CONFIG=/data/first/monitor.yaml
+$first 2> /tmp/log & serve=$!
+await() { for second in $(seq 240); do "$@" > /tmp/answer 2>&1 && return; sleep 1; done; false; }
+shows="import sys, urllib.request as r; page = r.urlopen('http://127.0.0.1:8080/').read().decode()"
+shows="$shows; sys.exit(sys.argv[1] not in page)"
+await python -c "$shows" "This is the demo"
+paper-monitor doctor --alive
+test "$(stat --format %u%a monitor.yaml)" = 10001600
+echo "topcis: {}" >> monitor.yaml
+await grep "topcis.*configuration not applied" /tmp/log
+python -c "$shows" "This is the demo"
+sed -i -e /topcis/d -e "s/daily 08:00/weekdays 08:00/" monitor.yaml
+await grep '"event": "serving"' /tmp/log
+await python -c "$shows" "Log in"
+await paper-monitor doctor --alive
+test ! -e .first-start
+grep '"command": "paper-monitor web login"' /tmp/log
+test -z "$(grep token= /tmp/log)"
+kill $serve
+wait $serve
 """
 
 
@@ -137,6 +168,7 @@ def build(folder: Path) -> None:
     run(*build, "--build-arg", f"COMMIT={commit}", "--tag", "paper-monitor", source)
     container = run("buildah", "from", "--pull-never", "localhost/paper-monitor")
     run("buildah", "run", container, "--", "sh", "-c", SCRIPT)
+    run("buildah", "run", container, "--", "sh", "-c", FIRST_START)
     run("buildah", "run", container, "--", "sh", "-c", MOVING_IN)
 
 

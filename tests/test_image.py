@@ -187,6 +187,8 @@ def test_the_image_runs_a_command_that_exists_as_nobody_special():
     entry, command = json.loads(last("ENTRYPOINT")), json.loads(last("CMD"))
     assert entry == ["paper-monitor"]
     assert is_command(command)
+    # The demo listens on the port that is published.
+    assert command == ["serve", "--first-start", f"0.0.0.0:{last('EXPOSE')}"]
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", last("USER"))  # numbers, and not root's
     assert last("STOPSIGNAL") == "SIGTERM"
 

@@ -15,6 +15,7 @@ from monitor.channels.slack import SlackSettings
 from monitor.cli.opening import open_or_empty
 from monitor.cli.options import Call, finish, flag
 from monitor.cli.terminal import console, with_sign
+from monitor.commands.first_start import configuration_in_use
 from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
@@ -42,7 +43,7 @@ def doctor(
 ) -> None:
     if alive:
         # Only the store is read: a fault in the configuration does not make the service unhealthy.
-        with closing(Database(store_url(call.config))) as database:
+        with closing(Database(store_url(configuration_in_use(call.config)))) as database:
             checks = vital_signs(database)
     else:
         with open_or_empty(call) as app:

@@ -17,7 +17,11 @@ from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, flag, full_co
 from monitor.cli.terminal import open_pages
 from monitor.clocks import Clock, clock_at
 from monitor.commands.web_login import login_address
+from monitor.config import WebSettings
+from monitor.errors import UsageError
 from monitor.log import set_up_logging
+from monitor.service.demo import DemoProcess
+from monitor.service.first_start import FirstStartService
 from monitor.service.scheduler import Service
 from monitor.service.workers import Worker
 
@@ -26,11 +30,27 @@ log = structlog.get_logger()
 
 def serve(
     pages: bool = flag("--pages/--no-pages", "Serve the pages, too.", default=True),
+    first_start: str = option(
+        "--first-start",
+        "ADDRESS",
+        "In an empty folder, write monitor.yaml, and show a demo to everybody at HOST:PORT until "
+        "it is edited.",
+    ),
     config: Config = CONFIG,
     now: Now = None,
 ) -> None:
     clock = _start(now)
-    Service(config, clock, with_pages=pages, on_pages=_offer_login).run()
+    if not first_start:
+        Service(config, clock, with_pages=pages, on_pages=_offer_login).run()
+        return
+    if not pages:
+        raise UsageError("--first-start serves pages; leave out --no-pages")
+    try:
+        web = WebSettings.open_to_all(first_start)
+    except ValueError as fault:
+        raise UsageError(f"--first-start: {fault}") from None
+    demo = DemoProcess(web, [sys.executable, "-m", "monitor.cli.demo_pages"])
+    FirstStartService(config, clock, on_pages=_say_how_to_log_in, demo=demo).run()
 
 
 def worker(config: Config = CONFIG, now: Now = None) -> None:
@@ -85,5 +105,21 @@ def _offer_login(app: App) -> None:
         address = login_address(app.runtime)
         typer.echo(f"Open the pages, once and within 15 minutes: {address}")
     else:
-        file = CONFIG if settings.file == CONFIG.absolute() else settings.file
-        log.info("log in to the pages", command=full_command("web login", file))
+        _log_login(app)
+
+
+def _say_how_to_log_in(app: App) -> None:
+    """Log how to log in to a container, whose terminal is a log and whose loopback is its own."""
+    web = app.settings.web
+    if web and (web.token or not web.user_header):
+        _log_login(app)
+    if not app.settings.public_url:
+        hint = "from outside of a container, they need web.token, web.listen and public_url"
+        log.warning("pages are for this machine only", hint=hint)
+
+
+def _log_login(app: App) -> None:
+    """Log the command for a login address, and no address: a log is read by others."""
+    settings = app.settings
+    file = CONFIG if settings.file == CONFIG.absolute() else settings.file
+    log.info("log in to the pages", command=full_command("web login", file))

@@ -31,6 +31,7 @@ from monitor.cli.options import (
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
+from monitor.commands.first_start import write_configuration
 from monitor.commands.ratings import RaterScope, rate
 from monitor.config import load, masked, starter
 from monitor.digest.wording import format_count
@@ -38,7 +39,7 @@ from monitor.errors import UsageError
 from monitor.log import set_up_logging
 from monitor.model import Run
 from monitor.pipeline.flow import DigestReport
-from monitor.private_files import create_file, make_folder
+from monitor.private_files import make_folder
 from monitor.resources import resource
 from monitor.sources.feed.opml import read_opml
 from monitor.sources.xml_records import XmlError
@@ -165,9 +166,7 @@ def init(
     if target.exists():
         raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
     sources = _read_opml(opml) if opml else {}
-    make_folder(directory / "dumps")
-    with create_file(target) as file:
-        file.write(_with_sources(starter(), sources).encode())
+    write_configuration(target, _with_sources(starter(), sources))
     put = f"Put a dump into {directory / 'dumps'}/ and then:"
     wrote = f"Wrote {target}, with {format_count(len(sources), 'feed')}. Then:"
     document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})

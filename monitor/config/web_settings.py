@@ -182,6 +182,11 @@ class WebSettings(Section):
         except ValueError as fault:
             raise UsageError(f"--listen: {str(fault).removeprefix('listen: ')}") from None
 
+    @classmethod
+    def open_to_all(cls, listen: str) -> WebSettings:
+        """Return settings of pages without a login. Raises ValueError."""
+        return cls().model_copy(update={"listen": _address(listen, SettingsContext())})
+
     def checked(self) -> WebSettings:
         """Return these settings. Raises ValueError where anybody could see the pages."""
         is_open = self.socket_path is None and not is_loopback(self.address[0])

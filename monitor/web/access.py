@@ -40,10 +40,15 @@ class Proof(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who asks: a reader has an `address`; an operator may have one."""
+    """Who asks: a reader has an `address`; an operator may have one.
+
+    A guest of the demo is a reader without an address who sees all subscriptions and changes
+    nothing.
+    """
 
     role: Role
     address: str = ""
+    is_guest: bool = False
 
     @property
     def name(self) -> str:
@@ -53,6 +58,11 @@ class Viewer:
     @property
     def is_operator(self) -> bool:
         return self.role is Role.OPERATOR
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether all subscriptions and libraries are shown, and not those of one reader."""
+        return self.is_operator or self.is_guest
 
     @property
     def author(self) -> str:
@@ -82,7 +92,8 @@ class AccessRules:
     """The access settings of a configuration: see `web:` in docs/pages.md, and Slack's secret.
 
     `url` is `public_url`, "" without one; `operators` are in lower case. The peers of a Unix
-    socket are proxies: the mode of its file says who may connect.
+    socket are proxies: the mode of its file says who may connect. Those of the demo (`is_demo`)
+    can be looked at from all machines and under any name; no setting does that.
     """
 
     url: str = ""
@@ -93,6 +104,7 @@ class AccessRules:
     proxy_secret: str = field(default="", repr=False)
     slack_secret: str = field(default="", repr=False)
     on_unix_socket: bool = False
+    is_demo: bool = False
 
     @property
     def host(self) -> str:
@@ -102,7 +114,7 @@ class AccessRules:
     @property
     def takes_logins(self) -> bool:
         """Whether the operator logs in here, and not only at the proxy in front."""
-        return bool(self.token) or not self.user_header
+        return not self.is_demo and (bool(self.token) or not self.user_header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,8 @@ def refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
     """Refuse a request by another name, or through a proxy that the configuration does not name."""
     if not asked.host:
         return Refusal(400, "The Host header should be a host and a port.")
+    if rules.is_demo:
+        return None
     if rules.url:
         if asked.host != rules.host:
             return Refusal(421, f"This server answers for {rules.host}, the host of public_url.")
@@ -156,6 +170,8 @@ def refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
 
 def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer | Refusal:
     """Return who asks, or why a request is refused that `refuse_way` let through."""
+    if rules.is_demo:
+        return _admit_guest(asked)
     if rules.user_header in asked.headers and (refusal := _refuse_proxy(rules, asked)):
         return refusal
     address = asked.headers.get(rules.user_header, "").strip()
@@ -172,6 +188,15 @@ def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer
         return _ask_to_log_in(rules, asked)
     message = "This page is for the operators of this installation."
     return Refusal(403, message, viewer=viewer)
+
+
+def _admit_guest(asked: Asked) -> Viewer | Refusal:
+    guest = Viewer(Role.READER, is_guest=True)
+    if asked.method not in ("GET", "HEAD"):
+        return Refusal(403, "This is the demo: nothing can be changed here.", viewer=guest)
+    if asked.role > guest.role:
+        return Refusal(403, "The demo shows what readers of digests see.", viewer=guest)
+    return guest
 
 
 def may_compress(rules: AccessRules, asked: Asked) -> bool:

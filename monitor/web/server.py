@@ -41,12 +41,14 @@ LIMITS = ConnectionLimits()
 
 
 @contextmanager
-def serving_pages(runtime: Runtime, listening: socket.socket) -> Iterator[None]:
-    """Serve pages on a socket until the block ends."""
+def serving_pages(
+    runtime: Runtime, listening: socket.socket, *, is_demo: bool = False
+) -> Iterator[None]:
+    """Serve pages on a socket until the block ends: with `is_demo` without a login."""
     if not runtime.keys.keys:  # feeds are opened by signed addresses, also without `public_url`
         key = secrets.make_signing_key(runtime.database, runtime.clock)
         runtime = replace(runtime, keys=KeyRing((key,)))
-    site = Site(runtime, on_unix_socket=listening.family == socket.AF_UNIX)
+    site = Site(runtime, on_unix_socket=listening.family == socket.AF_UNIX, is_demo=is_demo)
     with serving(make_application(site), listening, partial(is_proxy_address, site.rules)):
         log.info("pages served", address=site.rules.url or _address_of(listening))
         yield
