@@ -97,6 +97,17 @@ def test_the_readme_shows_the_two_commands_first():
     assert blocks[0] == "    make demo\n    make test\n"
 
 
+def test_each_version_begins_with_what_its_users_have_to_do():
+    """Ten lines at most: what docs/upgrading.md asks them to read first."""
+    versions = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert versions
+    for version in versions:
+        name, text = version.split("\n", 1)
+        assert text.startswith("\n### You have to\n"), name
+        lines = [line for line in text.split("\n### ")[1].splitlines()[1:] if line]
+        assert 0 < len(lines) <= 10, name
+
+
 def test_every_make_word_that_is_named_exists():
     words = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     result = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *PAGES])
@@ -213,3 +224,9 @@ def test_the_alerts_to_copy_name_metrics_that_there_are():
     metrics = (DOCS / "operations.md").read_text(encoding="utf-8")
     named = set(re.findall(r"paper_monitor_\w+", rules))
     assert named <= set(re.findall(r"`(paper_monitor_\w+)`", metrics))
+
+
+def test_no_example_is_empty():
+    files = [path for path in (DOCS / "examples").rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if not path.stat().st_size] == []
