@@ -230,3 +230,12 @@ def test_no_example_is_empty():
     files = [path for path in (DOCS / "examples").rglob("*") if path.is_file()]
     assert files
     assert [path for path in files if not path.stat().st_size] == []
+
+
+def test_the_caddyfile_lets_pass_what_the_recipe_of_the_pages_does():
+    """Without a login: mail programs, feed readers, monitoring and robots have none."""
+    rule = re.compile(r"@without_login path (.+)")
+    [example] = rule.findall((DOCS / "examples" / "Caddyfile").read_text(encoding="utf-8"))
+    [recipe] = rule.findall(page("pages.md"))
+    assert "/robots.txt" in recipe.split()
+    assert example.split() == recipe.split()

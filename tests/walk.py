@@ -257,6 +257,9 @@ expect 401 http://papers.example.org/
 expect 401 --header "Remote-User: ada@example.org" http://papers.example.org/
 expect 200 --user ada@example.org:secret http://papers.example.org/
 expect 403 --header "Remote-User: ada@example.org" http://papers.example.org:8080/
+expect 200 http://papers.example.org/robots.txt
+expect 401 http://papers.example.org/metrics
+expect 200 --header "Authorization: Bearer $WEB_TOKEN" http://papers.example.org/metrics
 """
 
 

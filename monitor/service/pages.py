@@ -11,9 +11,12 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import selectors
 import socket
 import subprocess
 import sys
+import threading
+import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
@@ -31,6 +34,8 @@ log = structlog.get_logger()
 
 # Seconds in which the process has to end: longer than requests under way are given.
 ENDS_WITHIN = 6.0
+# Seconds after which a wait for the pages looks whether the service stops.
+LOOKS_UP = 0.1
 
 
 @dataclass(eq=False)
@@ -84,6 +89,21 @@ class PagesProcess:
             _end(self._process)
         self._start(self._listening)
 
+    def wait_until_answering(self, stopping: threading.Event, seconds: float) -> bool:
+        """Return True as soon as pages are answered, False after `seconds` and when `stopping`.
+
+        The process writes one line when it answers. A process that ended is not waited for.
+        """
+        if self._process is None or self._process.stdout is None:
+            return False
+        until = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while not stopping.is_set() and time.monotonic() < until:
+                if selector.select(LOOKS_UP):
+                    return bool(os.read(self._process.stdout.fileno(), 1))
+        return False
+
     def ask_to_end(self) -> None:
         """Let the process begin to end; `end` waits for it."""
         if self._process is not None and self._process.stdin:
@@ -110,6 +130,7 @@ class PagesProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "monitor.service.pages", str(listening.fileno())],
             stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             pass_fds=[listening.fileno()],
             start_new_session=True,  # Ctrl-C is for this process, which ends its pages
@@ -141,6 +162,8 @@ def main(descriptor: int) -> int:
             open_app(settings, clock, create=False) as app,
             serving_pages(app.runtime, listening),
         ):
+            sys.stdout.write("\n")  # for `wait_until_answering`
+            sys.stdout.flush()
             sys.stdin.buffer.read()
     except MonitorError as fault:
         log.error("pages failed", error=fault.message, hint=fault.hint)
