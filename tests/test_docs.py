@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -106,6 +107,19 @@ def test_each_version_begins_with_what_its_users_have_to_do():
         assert text.startswith("\n### You have to\n"), name
         lines = [line for line in text.split("\n### ")[1].splitlines()[1:] if line]
         assert 0 < len(lines) <= 10, name
+
+
+def test_make_demo_says_what_it_does_and_shows_the_progress_of_pip(tmp_path: Path):
+    """Where nothing is installed yet, as in a new clone."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    command = ["make", "--dry-run", "demo"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("echo ")
+    [pip] = [line for line in lines if "pip install" in line]
+    assert "--quiet" not in pip
+    assert lines[-1].endswith("paper-monitor demo demo")
 
 
 def test_every_make_word_that_is_named_exists():

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 import yaml
+from rich.markup import escape
 from rich.text import Text
 
 from monitor.app import load_settings, open_app
@@ -28,7 +29,15 @@ from monitor.cli.options import (
     full_command,
     option,
 )
-from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
+from monitor.cli.terminal import (
+    console,
+    file_link,
+    open_pages,
+    print_error,
+    reading,
+    show_table,
+    stderr,
+)
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
 from monitor.commands.ratings import RaterScope, rate
@@ -67,8 +76,9 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     set_up_logging()
+    stderr.print(f"The demo in {escape(str(directory))}/ plays a day for each of its sample dumps.")
     with reading() as on_progress:
-        runs, sent, papers, failed = play(directory, now, on_progress)
+        runs, sent, papers, failed = play(directory, now, on_progress, _show_day)
     new = sum(run.new for run in runs)
     digests = [
         {"subscription": digest.subscription, "papers": digest.papers, "path": _page(digest)}
@@ -83,12 +93,16 @@ def demo(
 
 
 def play(
-    directory: Path, now: datetime | None, on_progress: Callable[[Run], None] | None = None
+    directory: Path,
+    now: datetime | None,
+    on_progress: Callable[[Run], None] | None = None,
+    on_day: Callable[[datetime, Sequence[Run], Sequence[DigestReport]], None] | None = None,
 ) -> tuple[Sequence[Run], Sequence[DigestReport], int, Failures]:
     """Lay the demo into `directory`, and play a day for each of its dumps, up to today.
 
-    Again is harmless. Returns the runs, the digests that have papers, how many papers are stored,
-    and what failed. Raises UsageError for the folder of another installation, and OSError.
+    Again is harmless. `on_day` is called after each day, with what was read and composed. Returns
+    the runs, the digests that have papers, how many papers are stored, and what failed. Raises
+    UsageError for the folder of another installation, and OSError.
     """
     make_folder(directory)
     seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}
@@ -115,14 +129,23 @@ def play(
             if dump == dumps[-1]:
                 shutil.copyfile(seeds[NOTICE], directory / NOTICE)
         with open_app(settings, clock_at(day)) as app:
-            runs += app.once.ingest((), on_progress)
-            sent += app.once.digest([*settings.subscriptions], ahead=True, failed=failed)
+            read = app.once.ingest((), on_progress)
+            composed = app.once.digest([*settings.subscriptions], ahead=True, failed=failed)
+            runs += read
+            sent += composed
             for title, verdict in RATED.items() if dump else ():
                 with suppress(UsageError):  # not read yet, or the topic was taken out of the file
                     rate(app.runtime, title, verdict, RATER)
+            if on_day and day:
+                on_day(day, read, composed)
             with app.runtime.database.reading() as tx:
                 papers = count(tx)
     return runs, [digest for digest in sent if digest.papers or digest.changes], papers, failed
+
+
+def _show_day(day: datetime, runs: Sequence[Run], digests: Sequence[DigestReport]) -> None:
+    papers = format_count(sum(run.new for run in runs), "new paper")
+    stderr.print(f"{day.day} {day:%b}: {papers}, {format_count(len(digests), 'digest')}")
 
 
 def _page(digest: DigestReport) -> str | None:
