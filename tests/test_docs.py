@@ -93,9 +93,28 @@ def test_the_path_of_a_paper_is_short():
     assert 10 < len(re.findall(r"^\d+\. `monitor/", section, re.MULTILINE)) <= 20
 
 
-def test_the_readme_shows_the_two_commands_first():
-    blocks = re.findall(r"(?:^    .+\n)+", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert blocks[0] == "    make demo\n    make test\n"
+def test_the_readme_begins_with_two_pictures_one_line_to_run_and_the_promises():
+    """Pictures of the docs, of less than 100 kB each, which all see who look at the project."""
+    before, promises = (ROOT / "README.md").read_text(encoding="utf-8").split("## ", 2)[:2]
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", before)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size < 100_000 for picture in pictures)
+    assert re.findall(r"^    .+", before, re.MULTILINE) == ["    make demo"]
+    assert promises.startswith("What it promises\n")
+    assert re.findall(r"^(\d)\. ", promises, re.MULTILINE) == list("123456")
+
+
+def test_the_first_source_of_a_newcomer_needs_no_hands():
+    """One line, in all places where they look; a page that they have to save comes later."""
+    line = "daily-papers: {kind: huggingface}"
+    starter = (ROOT / "templates" / "starter" / "monitor.yaml").read_text(encoding="utf-8")
+    for text in (
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        page("getting-started.md"),
+        starter,
+    ):
+        first = text.split("\nsources:\n")[1].split("\n")[0]
+        assert re.sub(": +", ": ", first.split("#")[0].strip()) == line
 
 
 def test_each_version_begins_with_what_its_users_have_to_do():

@@ -191,17 +191,16 @@ def init(
     make_folder(directory / "dumps")
     with create_file(target) as file:
         file.write(_with_sources(starter(), sources).encode())
-    put = f"Put a dump into {directory / 'dumps'}/ and then:"
-    wrote = f"Wrote {target}, with {format_count(len(sources), 'feed')}. Then:"
+    feeds = f", with {format_count(len(sources), 'feed')}" if opml else ""
     document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})
-    summary = wrote if opml else f"Wrote {target}. {put}"
-    Call(as_json=as_json).answer(document, f"{summary}\n  {full_command('run', target)}")
+    summary = f"Wrote {target}{feeds}. Then:\n  {full_command('run', target)}"
+    Call(as_json=as_json).answer(document, summary)
 
 
 def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
     """Return the sources that a file of feeds lists. Raises UsageError."""
     try:
-        sources = read_opml(file.read_bytes(), yaml.safe_load(starter())["sources"])
+        sources = read_opml(file.read_bytes())
     except OSError as fault:
         raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
     except XmlError as fault:
@@ -212,14 +211,16 @@ def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
 
 
 def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """Add sources to a configuration, one line each, after the heading of its sources."""
-    start, heading, rest = text.partition("\nsources:\n")
+    """Put sources into a configuration, one line each, in place of the one that it begins with."""
+    if not sources:
+        return text
+    start, heading, rest = text.partition("\nsources:\n  ")
     lines = (
         yaml.safe_dump(source, default_flow_style=True, width=10_000, sort_keys=False)
         for source in sources.values()
     )
-    added = "".join(f"  {name}: {line}" for name, line in zip(sources, lines, strict=True))
-    return f"{start}{heading}{added}{rest}"
+    added = "".join(f"{name}: {line}  " for name, line in zip(sources, lines, strict=True))
+    return f"{start}{heading}{added}# {rest}"
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
