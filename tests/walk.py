@@ -171,7 +171,8 @@ class Walk:
         for_a_while = "timeout --foreground --preserve-status --signal=TERM 8"
         if container := IN_CONTAINER.match(line):
             words = container[1].replace("/data/", "./")
-            self.run(f"(cd data && paper-monitor {words})", f"{line}   # without a container")
+            # The line may end with a comment.
+            self.run(f"(cd data && paper-monitor {words}\n)", f"{line}   # without a container")
         elif STARTS.match(line):
             serve = f"(cd data && {for_a_while} paper-monitor serve)"
             self.run(serve, f"{line}   # without a container")
@@ -202,11 +203,13 @@ class Walk:
                 if step.line != "mkdir data":
                     folder = re.sub(r"\W+", "-", section).lower()
                     self.run(f"paper-monitor init {folder} && cd {folder}")
+            if step.settings.keys() & COMPOSE_PARTS:  # for `check_files`
+                continue
             if step.section in WITHOUT:
                 self.left_out.append(f"{step.line or step.settings}: {WITHOUT[step.section]}")
             elif step.line:
                 self.type(step.line)
-            elif not step.settings.keys() & COMPOSE_PARTS:
+            else:
                 self.write(step.settings, step.file, replace=apart and not step.file)
 
 
@@ -336,7 +339,10 @@ def check_files(walk: Walk) -> None:
     examples = ROOT / "docs/examples"
     for program, command in (
         ("systemd-analyze", f"systemd-analyze verify {examples}/paper-monitor.service"),
-        ("systemd-analyze", "systemd-analyze --user verify ~/.config/systemd/user/*.service"),
+        (
+            "systemd-analyze",
+            "XDG_RUNTIME_DIR=~ systemd-analyze --user verify ~/.config/systemd/user/*.service",
+        ),
         ("promtool", f"promtool check rules {examples}/alerts.yml"),
         ("caddy", f"bash {behind_caddy(walk)}"),
     ):
