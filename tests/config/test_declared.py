@@ -145,7 +145,7 @@ def test_the_schema_takes_the_files_we_ship() -> None:
 
 
 # What begins a block of a Compose file.
-OF_COMPOSE = {"services", "secrets", "volumes"}
+OF_COMPOSE = {"services", "secrets", "volumes", "networks"}
 
 
 def blocks_of_pages() -> list[tuple[str, Any]]:
