@@ -58,6 +58,20 @@ LEFT_OUT = (
 IN_CONTAINER = re.compile(
     r"docker compose (?:exec|run)(?: -T| --rm| --env \S+)* paper-monitor (?:paper-monitor )?(.+)"
 )
+SERVE = """
+{command} > ~/serve.out 2>&1 & service=$!
+for _ in $(seq {seconds}); do
+    grep -q '"event": "pages served"' ~/serve.out && break
+    kill -0 $service 2>/dev/null || break
+    sleep 1
+done
+kill -TERM $service
+wait $service
+status=$?
+grep -q '"event": "pages served"' ~/serve.out || status=1
+cat ~/serve.out
+exit $status
+"""
 STARTS = re.compile(r"docker compose up -d\b")
 COMPOSE_PARTS = {"services", "networks"}
 WITHOUT = {"PostgreSQL": "there is no PostgreSQL here"}
@@ -166,24 +180,25 @@ class Walk:
             print(f"{said}\nstatus {status}", flush=True)
 
     def type(self, line: str) -> None:
-        """Run a line of a page: services for some seconds, what a container runs without it."""
-        # In the foreground it sends one signal alone: a second one ends the service at once.
-        for_a_while = "timeout --foreground --preserve-status --signal=TERM 8"
+        """Run a line of a page: services until they serve, what a container runs without it."""
         if container := IN_CONTAINER.match(line):
             words = container[1].replace("/data/", "./")
             # The line may end with a comment.
             self.run(f"(cd data && paper-monitor {words}\n)", f"{line}   # without a container")
         elif STARTS.match(line):
-            serve = f"(cd data && {for_a_while} paper-monitor serve)"
-            self.run(serve, f"{line}   # without a container")
+            self.serve("cd data\npaper-monitor serve", f"{line}   # without a container")
         elif why := next((why for pattern, why in LEFT_OUT if re.match(pattern, line)), ""):
             self.left_out.append(f"{line}: {why}")
         elif re.match(r"\S*paper-monitor serve\b", line):
-            self.run(f"{for_a_while} {line}", line)
+            self.serve(line.split(" #")[0], line)
         elif " docs/examples/" in line:
             self.run(f"(cd {self.checkout} && {line})", line)
         else:
             self.run(line)
+
+    def serve(self, command: str, written: str) -> None:
+        """Start a service, and end it as soon as its pages are served."""
+        self.run(f"({SERVE.format(command=command, seconds=TIMEOUT // 2)})", written)
 
     def write(self, settings: dict[str, Any], file: str, *, replace: bool) -> None:
         """Put settings into a file, monitor.yaml by default, and check it."""
