@@ -11,12 +11,10 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import selectors
 import socket
 import subprocess
 import sys
 import threading
-import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
@@ -34,7 +32,7 @@ log = structlog.get_logger()
 
 # Seconds in which the process has to end: longer than requests under way are given.
 ENDS_WITHIN = 6.0
-# Seconds after which a wait for the pages looks whether the service stops.
+# Seconds between two looks whether pages are answered.
 LOOKS_UP = 0.1
 
 
@@ -96,12 +94,12 @@ class PagesProcess:
         """
         if self._process is None or self._process.stdout is None:
             return False
-        until = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while not stopping.is_set() and time.monotonic() < until:
-                if selector.select(LOOKS_UP):
-                    return bool(os.read(self._process.stdout.fileno(), 1))
+        for _ in range(max(1, round(seconds / LOOKS_UP))):
+            try:
+                return bool(os.read(self._process.stdout.fileno(), 1))
+            except BlockingIOError:
+                if stopping.wait(LOOKS_UP):
+                    break
         return False
 
     def ask_to_end(self) -> None:
@@ -135,7 +133,8 @@ class PagesProcess:
             pass_fds=[listening.fileno()],
             start_new_session=True,  # Ctrl-C is for this process, which ends its pages
         )
-        assert self._process.stdin
+        assert self._process.stdin and self._process.stdout
+        os.set_blocking(self._process.stdout.fileno(), False)
         with suppress(BrokenPipeError):  # `keep` sees that it has ended
             self._process.stdin.write(self._message)
             self._process.stdin.flush()
