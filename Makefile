@@ -126,8 +126,9 @@ clean:                            ## remove what the other targets made
 	rm -rf $(VENV) $(LOWEST) .venv-3.1? demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.installed: pyproject.toml
+	@echo "Once, in a minute or two: Paper Monitor and its libraries are installed into $(VENV)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --editable .
 	touch $@
 
 $(VENV)/.releasing: $(VENV)/.developing

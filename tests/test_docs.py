@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -92,9 +93,52 @@ def test_the_path_of_a_paper_is_short():
     assert 10 < len(re.findall(r"^\d+\. `monitor/", section, re.MULTILINE)) <= 20
 
 
-def test_the_readme_shows_the_two_commands_first():
-    blocks = re.findall(r"(?:^    .+\n)+", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert blocks[0] == "    make demo\n    make test\n"
+def test_the_readme_begins_with_two_pictures_one_line_to_run_and_the_promises():
+    """Pictures of the docs, of less than 100 kB each, which all see who look at the project."""
+    before, promises = (ROOT / "README.md").read_text(encoding="utf-8").split("## ", 2)[:2]
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", before)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size < 100_000 for picture in pictures)
+    assert re.findall(r"^    .+", before, re.MULTILINE) == ["    make demo"]
+    assert promises.startswith("What it promises\n")
+    assert re.findall(r"^(\d)\. ", promises, re.MULTILINE) == list("123456")
+
+
+def test_the_first_source_of_a_newcomer_needs_no_hands():
+    """One line, in all places where they look; a page that they have to save comes later."""
+    line = "daily-papers: {kind: huggingface}"
+    starter = (ROOT / "templates" / "starter" / "monitor.yaml").read_text(encoding="utf-8")
+    for text in (
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        page("getting-started.md"),
+        starter,
+    ):
+        first = text.split("\nsources:\n")[1].split("\n")[0]
+        assert re.sub(": +", ": ", first.split("#")[0].strip()) == line
+
+
+def test_each_version_begins_with_what_its_users_have_to_do():
+    """Ten lines at most: what docs/upgrading.md asks them to read first."""
+    versions = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    assert versions
+    for version in versions:
+        name, text = version.split("\n", 1)
+        assert text.startswith("\n### You have to\n"), name
+        lines = [line for line in text.split("\n### ")[1].splitlines()[1:] if line]
+        assert 0 < len(lines) <= 10, name
+
+
+def test_make_demo_says_what_it_does_and_shows_the_progress_of_pip(tmp_path: Path):
+    """Where nothing is installed yet, as in a new clone."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    command = ["make", "--dry-run", "demo"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("echo ")
+    [pip] = [line for line in lines if "pip install" in line]
+    assert "--quiet" not in pip
+    assert lines[-1].endswith("paper-monitor demo demo")
 
 
 def test_every_make_word_that_is_named_exists():
@@ -213,3 +257,18 @@ def test_the_alerts_to_copy_name_metrics_that_there_are():
     metrics = (DOCS / "operations.md").read_text(encoding="utf-8")
     named = set(re.findall(r"paper_monitor_\w+", rules))
     assert named <= set(re.findall(r"`(paper_monitor_\w+)`", metrics))
+
+
+def test_no_example_is_empty():
+    files = [path for path in (DOCS / "examples").rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if not path.stat().st_size] == []
+
+
+def test_the_caddyfile_lets_pass_what_the_recipe_of_the_pages_does():
+    """Without a login: mail programs, feed readers, monitoring and robots have none."""
+    rule = re.compile(r"@without_login path (.+)")
+    [example] = rule.findall((DOCS / "examples" / "Caddyfile").read_text(encoding="utf-8"))
+    [recipe] = rule.findall(page("pages.md"))
+    assert "/robots.txt" in recipe.split()
+    assert example.split() == recipe.split()

@@ -1,14 +1,15 @@
-"""README, Getting started and the recipes word for word, as a new user types them: `make walk`.
+"""The pages of the first hours word for word, as a new user types them: `make walk`.
 
-Each page begins in a copy of the checkout with an empty home. Commands run in a private network
-and see servers of the tests under the names that the pages write; packages come from a folder
-that is filled before. Settings that a page shows are put into the `monitor.yaml` of the folder, and
-checked. At the end it lists all that did not run, and why.
+Each page that installs begins in a copy of the checkout with an empty home. Commands run in a
+private network and see servers of the tests under the names that the pages write; packages come
+from a folder that is filled before. Settings that a page shows are put into the `monitor.yaml` of
+the folder, and checked. At the end it lists all that did not run, and why.
 """
 
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import trustme
 import yaml
@@ -33,25 +34,57 @@ from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/getting-started.md", "docs/recipes.md")
+README, DOCKER, RECIPES = "README.md", "docs/docker.md", "docs/recipes.md"
+# Each installs, and the pages after it are read with that installation.
+INSTALLING = (README, "docs/getting-started.md")
+PAGES = (README, DOCKER, "docs/getting-started.md", "docs/upgrading.md", RECIPES)
 # One that is not private: sources refuse private addresses. Caddy's is that of its recipe.
 ADDRESS, CADDY = "11.0.0.1", "172.30.57.2"
 HOSTS = (
     *("smtp.example.org", "smtp.gmail.com", "slack.com", "www.nature.com"),
-    *("rss.arxiv.org", "oaipmh.arxiv.org", "export.arxiv.org"),
+    *("rss.arxiv.org", "oaipmh.arxiv.org", "export.arxiv.org", "huggingface.co"),
 )
-SECRETS = {"SMTP_PASSWORD": "a password", "SLACK_BOT_TOKEN": TOKEN}
-SECRETS |= {"PROXY_SECRET": "a-secret-of-the-proxy-and-the-pages", "WEB_TOKEN": "a" * 32}
-TIMEOUT = 120  # seconds for a command
+# What is typed where a page waits for it; README assumes that it was.
+TYPED = {"SMTP_PASSWORD": "a password", "SLACK_BOT_TOKEN": TOKEN}
+SECRETS = {"PROXY_SECRET": "a-secret-of-the-proxy-and-the-pages", "WEB_TOKEN": "a" * 32}
+TIMEOUT = 600  # seconds for a command, far beyond what one takes on a busy machine
 LEFT_OUT = (
     (r"make (test|check|bench|faults)\b", "takes long; CI runs it, or you do"),
     (r"sudo\b|systemctl\b", "changes the machine"),
     (r"docker\b", "there is no Docker here"),
+    (r"git\b.* pull\b", "there is no newer version"),
 )
+# What a container runs in its folder /data, which is `data` beside the Compose file.
+IN_CONTAINER = re.compile(
+    r"docker compose (?:exec|run)(?: -T| --rm| --env \S+)* paper-monitor (?:paper-monitor )?(.+)"
+)
+SERVE = """
+{command} > ~/serve.out 2>&1 & service=$!
+for _ in $(seq {seconds}); do
+    grep -q '"event": "pages served"' ~/serve.out && break
+    kill -0 $service 2>/dev/null || break
+    sleep 1
+done
+kill -TERM $service
+wait $service
+status=$?
+grep -q '"event": "pages served"' ~/serve.out || status=1
+cat ~/serve.out
+exit $status
+"""
+STARTS = re.compile(r"docker compose up -d\b")
+COMPOSE_PARTS = {"services", "networks"}
+WITHOUT = {"PostgreSQL": "there is no PostgreSQL here"}
 FEED = """<rss version="2.0"><channel><title>Feed</title><lastBuildDate>{day}</lastBuildDate>
 <pubDate>{day}</pubDate><item><title>A language model agent for grasping robots</title>
 <link>https://example.org/1</link><description>An LLM agent.</description>
 <pubDate>{day}</pubDate></item></channel></rss>"""
+DAILY_PAPER = {
+    "id": "2611.00001",
+    "title": "A language model agent for folding laundry",
+    "summary": "An LLM agent that folds laundry. It is trained with reinforcement learning.",
+    "authors": [{"name": "Ada Lovelace"}],
+}
 
 
 @dataclass
@@ -77,7 +110,10 @@ def steps_of(page: str) -> Iterator[Step]:
                 named = re.search(r"[Ii]n `([\w/.-]+\.yaml)`", before)
                 yield Step(section, settings=yaml.safe_load(block), file=named[1] if named else "")
         elif line.startswith("    "):
-            yield Step(section, line.strip())
+            command = line.strip()
+            while command.endswith("\\"):
+                command = command[:-1] + next(lines).strip()
+            yield Step(section, command)
         if line:
             before = line
 
@@ -119,6 +155,7 @@ class Walk:
     def run(self, line: str, written: str = "") -> None:
         """Run a line in the folder and with the variables that the ones before it left."""
         written = written or line
+        waits_for = re.match(r"read -rs (\w+)", line)
         state, cwd = self.work / "state", self.work / "cwd"
         script = f'. {state} 2>/dev/null; cd "$(cat {cwd})"\n{line}\nstatus=$?\n'
         script += f"pwd > {cwd}; export -p > {state}; exit $status"
@@ -127,7 +164,7 @@ class Walk:
             done = subprocess.run(
                 ["bash", "-c", script],
                 env=self.environment,
-                stdin=subprocess.DEVNULL,
+                input=f"{TYPED[waits_for[1]]}\n" if waits_for else "",
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -143,20 +180,25 @@ class Walk:
             print(f"{said}\nstatus {status}", flush=True)
 
     def type(self, line: str) -> None:
-        """Run a line of a page: services for some seconds, what a container runs without it."""
-        for pattern, why in LEFT_OUT:
-            container = re.match(r"docker compose run --rm paper-monitor init", line)
-            if container:
-                self.run("paper-monitor init data", f"{line}   # without a container")
-                return
-            if re.match(pattern, line):
-                self.left_out.append(f"{line}: {why}")
-                return
-        if re.match(r"\S*paper-monitor serve\b", line):
-            # In the foreground it sends one signal alone: a second one ends the service at once.
-            self.run(f"timeout --foreground --preserve-status --signal=TERM 8 {line}", line)
+        """Run a line of a page: services until they serve, what a container runs without it."""
+        if container := IN_CONTAINER.match(line):
+            words = container[1].replace("/data/", "./")
+            # The line may end with a comment.
+            self.run(f"(cd data && paper-monitor {words}\n)", f"{line}   # without a container")
+        elif STARTS.match(line):
+            self.serve("cd data\npaper-monitor serve", f"{line}   # without a container")
+        elif why := next((why for pattern, why in LEFT_OUT if re.match(pattern, line)), ""):
+            self.left_out.append(f"{line}: {why}")
+        elif re.match(r"\S*paper-monitor serve\b", line):
+            self.serve(line.split(" #")[0], line)
+        elif " docs/examples/" in line:
+            self.run(f"(cd {self.checkout} && {line})", line)
         else:
             self.run(line)
+
+    def serve(self, command: str, written: str) -> None:
+        """Start a service, and end it as soon as its pages are served."""
+        self.run(f"({SERVE.format(command=command, seconds=TIMEOUT // 2)})", written)
 
     def write(self, settings: dict[str, Any], file: str, *, replace: bool) -> None:
         """Put settings into a file, monitor.yaml by default, and check it."""
@@ -176,14 +218,21 @@ class Walk:
                 if step.line != "mkdir data":
                     folder = re.sub(r"\W+", "-", section).lower()
                     self.run(f"paper-monitor init {folder} && cd {folder}")
-            if step.line:
+            if step.settings.keys() & COMPOSE_PARTS:  # for `check_files`
+                continue
+            if step.section in WITHOUT:
+                self.left_out.append(f"{step.line or step.settings}: {WITHOUT[step.section]}")
+            elif step.line:
                 self.type(step.line)
             else:
                 self.write(step.settings, step.file, replace=apart and not step.file)
 
 
 class Web(BaseHTTPRequestHandler):
-    """Slack for slack.com, for the other names a feed, and of arXiv's archive that it is empty."""
+    """Slack for slack.com, a paper a day for huggingface.co, for the other names a feed.
+
+    Of arXiv's archive it says that it is empty.
+    """
 
     slack: SlackServer
 
@@ -192,6 +241,11 @@ class Web(BaseHTTPRequestHandler):
         body = FEED.format(day=day)
         if "oai" in self.headers["Host"]:
             body = '<OAI-PMH><error code="noRecordsMatch">none</error></OAI-PMH>'
+        if self.headers["Host"] == "huggingface.co":
+            [day] = parse_qs(urlsplit(self.path).query)["date"]
+            paper = DAILY_PAPER | {"id": f"2611.{day[8:]:0>5}", "publishedAt": f"{day}T08:00:00Z"}
+            self._answer(200, json.dumps([{"paper": paper}]).encode(), "application/json")
+            return
         self._answer(200, body.encode(), "application/xml")
 
     def do_POST(self) -> None:
@@ -257,6 +311,9 @@ expect 401 http://papers.example.org/
 expect 401 --header "Remote-User: ada@example.org" http://papers.example.org/
 expect 200 --user ada@example.org:secret http://papers.example.org/
 expect 403 --header "Remote-User: ada@example.org" http://papers.example.org:8080/
+expect 200 http://papers.example.org/robots.txt
+expect 401 http://papers.example.org/metrics
+expect 200 --header "Authorization: Bearer $WEB_TOKEN" http://papers.example.org/metrics
 """
 
 
@@ -287,7 +344,7 @@ def check_files(walk: Walk) -> None:
     written = [*walk.checkout.glob("compose*.yaml")]
     for page in ("docs/docker.md", "docs/scale.md", "docs/recipes.md"):
         for step in steps_of((ROOT / page).read_text(encoding="utf-8")):
-            if "services" in step.settings:
+            if step.settings.keys() & COMPOSE_PARTS:
                 written.append(walk.home / f"{Path(page).stem}-{len(written)}.yaml")
                 written[-1].write_text(yaml.safe_dump(step.settings))
     schema = f"{scripts}/check-jsonschema --builtin-schema vendor.compose-spec"
@@ -297,6 +354,10 @@ def check_files(walk: Walk) -> None:
     examples = ROOT / "docs/examples"
     for program, command in (
         ("systemd-analyze", f"systemd-analyze verify {examples}/paper-monitor.service"),
+        (
+            "systemd-analyze",
+            "XDG_RUNTIME_DIR=~ systemd-analyze --user verify ~/.config/systemd/user/*.service",
+        ),
         ("promtool", f"promtool check rules {examples}/alerts.yml"),
         ("caddy", f"bash {behind_caddy(walk)}"),
     ):
@@ -324,10 +385,13 @@ def inside(folder: Path, wheels: Path) -> int:
         walk = None
         for number, page in enumerate(PAGES):
             print(f"== {page}")
-            if page != "docs/recipes.md":
-                walk = Walk(folder / str(number), dict(environment))
+            if page in INSTALLING:
+                typed = TYPED if page == README else {}
+                walk = Walk(folder / str(number), environment | typed)
             assert walk
-            walk.page(page, apart=page == "docs/recipes.md")
+            if page == DOCKER:
+                walk.go(walk.checkout)
+            walk.page(page, apart=page == RECIPES)
             failed, left_out = failed + walk.failed, left_out + walk.left_out
             walk.failed, walk.left_out = [], []
         assert walk

@@ -16,9 +16,10 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
+import yaml
 from pages import photograph_pages
 from playwright.sync_api import Browser, sync_playwright
-from scenes import REVISED, write_many, write_papers, write_scenes
+from scenes import BY_MAIL, REVISED, write_many, write_papers, write_scenes
 from slack_page import draw_messages
 
 HERE = Path(__file__).parent
@@ -48,6 +49,16 @@ def _photograph_demo(browser: Browser, folder: Path) -> None:
     page = [Path(digest["path"]) for digest in digests if digest["subscription"] == DEMO][-1]
     photograph(browser, page, "digest", width=860, height=1000)
     photograph(browser, page, "digest-phone", width=390, height=844, dark=True)
+    photograph(browser, _mail_of_demo(folder / "demo"), "retracted-phone", width=375, height=812)
+
+
+def _mail_of_demo(demo: Path) -> Path:
+    """Return the mail of the demo's last day, on which a paper of its library is retracted."""
+    file = demo / "monitor.yaml"
+    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    settings["subscriptions"][DEMO]["email"] = "ada@example.org"
+    file.write_text(yaml.safe_dump(settings | BY_MAIL), encoding="utf-8")
+    return _preview(str(demo), "email", DEMO, "--period", NOW[:10])[DEMO]
 
 
 def _photograph_digests(browser: Browser, folder: str) -> None:
@@ -78,8 +89,8 @@ def _set_up(folder: Path) -> None:
     _run(folder, "ingest")
 
 
-def _preview(folder: str, form: str) -> dict[str, Path]:
-    written = json.loads(_run(Path(folder), "preview", "--channel", form, "--json"))
+def _preview(folder: str, form: str, *words: str) -> dict[str, Path]:
+    written = json.loads(_run(Path(folder), "preview", *words, "--channel", form, "--json"))
     return {one["subscription"]: Path(one["path"]) for one in written["digests"]}
 
 

@@ -29,7 +29,7 @@ PICTURES = {
     "pages-today": ("/", 900, 760, False),
     "pages-papers": ("/papers?q=%22language+model%22+AND+plan", 900, 800, False),
     "pages-paper": ("/papers/3", 900, 900, False),
-    "pages-try": ("/try?q=title:agent+AND+memory", 900, 800, False),
+    "pages-try": ("/try?q=%22language+model%22+AND+agent", 900, 800, False),
     "pages-source": ("/sources/daily-page", 900, 760, False),
     "pages-topic": ("/topics/planning", 900, 800, True),
     "pages-phone": ("/digests/agents/2026-03-16", 375, 812, True),

@@ -62,6 +62,11 @@ SOURCES = {
     "many": {"kind": "jsonl", "path": "many*.jsonl", "first_run": "deliver", "title": "Archive"},
     "plans": {"kind": "jsonl", "path": "plans-*.jsonl", "first_run": "deliver", "title": "Plans"},
 }
+# Settings with which mails have all of their links.
+BY_MAIL = {
+    "smtp": {"host": "localhost", "tls": "none", "from": "Papers <papers@example.org>"},
+    "public_url": "https://papers.example.org",
+}
 MANY = 400
 PLAN = {
     "title": "Agents that write their plans",
@@ -95,8 +100,7 @@ def write_scenes(folder: Path) -> None:
         name: one | {"email": "ada@example.org", "schedule": "weekdays 08:00"}
         for name, one in SUBSCRIPTIONS.items()
     }
-    settings["smtp"] = {"host": "localhost", "tls": "none", "from": "Papers <papers@example.org>"}
-    settings["public_url"] = "https://papers.example.org"
+    settings |= BY_MAIL
     (folder / "monitor.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     write_papers(folder / "plans-1.jsonl", [PLAN])
 

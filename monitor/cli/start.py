@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 import yaml
+from rich.markup import escape
 from rich.text import Text
 
 from monitor.app import load_settings, open_app
@@ -28,7 +29,15 @@ from monitor.cli.options import (
     full_command,
     option,
 )
-from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
+from monitor.cli.terminal import (
+    console,
+    file_link,
+    open_pages,
+    print_error,
+    reading,
+    show_table,
+    stderr,
+)
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
 from monitor.commands.first_start import write_configuration
@@ -68,8 +77,9 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     set_up_logging()
+    stderr.print(f"The demo in {escape(str(directory))}/ plays a day for each of its sample dumps.")
     with reading() as on_progress:
-        runs, sent, papers, failed = play(directory, now, on_progress)
+        runs, sent, papers, failed = play(directory, now, on_progress, _show_day)
     new = sum(run.new for run in runs)
     digests = [
         {"subscription": digest.subscription, "papers": digest.papers, "path": _page(digest)}
@@ -84,12 +94,16 @@ def demo(
 
 
 def play(
-    directory: Path, now: datetime | None, on_progress: Callable[[Run], None] | None = None
+    directory: Path,
+    now: datetime | None,
+    on_progress: Callable[[Run], None] | None = None,
+    on_day: Callable[[datetime, Sequence[Run], Sequence[DigestReport]], None] | None = None,
 ) -> tuple[Sequence[Run], Sequence[DigestReport], int, Failures]:
     """Lay the demo into `directory`, and play a day for each of its dumps, up to today.
 
-    Again is harmless. Returns the runs, the digests that have papers, how many papers are stored,
-    and what failed. Raises UsageError for the folder of another installation, and OSError.
+    Again is harmless. `on_day` is called after each day, with what was read and composed. Returns
+    the runs, the digests that have papers, how many papers are stored, and what failed. Raises
+    UsageError for the folder of another installation, and OSError.
     """
     make_folder(directory)
     seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}
@@ -116,14 +130,23 @@ def play(
             if dump == dumps[-1]:
                 shutil.copyfile(seeds[NOTICE], directory / NOTICE)
         with open_app(settings, clock_at(day)) as app:
-            runs += app.once.ingest((), on_progress)
-            sent += app.once.digest([*settings.subscriptions], ahead=True, failed=failed)
+            read = app.once.ingest((), on_progress)
+            composed = app.once.digest([*settings.subscriptions], ahead=True, failed=failed)
+            runs += read
+            sent += composed
             for title, verdict in RATED.items() if dump else ():
                 with suppress(UsageError):  # not read yet, or the topic was taken out of the file
                     rate(app.runtime, title, verdict, RATER)
+            if on_day and day:
+                on_day(day, read, composed)
             with app.runtime.database.reading() as tx:
                 papers = count(tx)
     return runs, [digest for digest in sent if digest.papers or digest.changes], papers, failed
+
+
+def _show_day(day: datetime, runs: Sequence[Run], digests: Sequence[DigestReport]) -> None:
+    papers = format_count(sum(run.new for run in runs), "new paper")
+    stderr.print(f"{day.day} {day:%b}: {papers}, {format_count(len(digests), 'digest')}")
 
 
 def _page(digest: DigestReport) -> str | None:
@@ -167,17 +190,16 @@ def init(
         raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
     sources = _read_opml(opml) if opml else {}
     write_configuration(target, _with_sources(starter(), sources))
-    put = f"Put a dump into {directory / 'dumps'}/ and then:"
-    wrote = f"Wrote {target}, with {format_count(len(sources), 'feed')}. Then:"
+    feeds = f", with {format_count(len(sources), 'feed')}" if opml else ""
     document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})
-    summary = wrote if opml else f"Wrote {target}. {put}"
-    Call(as_json=as_json).answer(document, f"{summary}\n  {full_command('run', target)}")
+    summary = f"Wrote {target}{feeds}. Then:\n  {full_command('run', target)}"
+    Call(as_json=as_json).answer(document, summary)
 
 
 def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
     """Return the sources that a file of feeds lists. Raises UsageError."""
     try:
-        sources = read_opml(file.read_bytes(), yaml.safe_load(starter())["sources"])
+        sources = read_opml(file.read_bytes())
     except OSError as fault:
         raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
     except XmlError as fault:
@@ -188,14 +210,16 @@ def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
 
 
 def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """Add sources to a configuration, one line each, after the heading of its sources."""
-    start, heading, rest = text.partition("\nsources:\n")
+    """Put sources into a configuration, one line each, in place of the one that it begins with."""
+    if not sources:
+        return text
+    start, heading, rest = text.partition("\nsources:\n  ")
     lines = (
         yaml.safe_dump(source, default_flow_style=True, width=10_000, sort_keys=False)
         for source in sources.values()
     )
-    added = "".join(f"  {name}: {line}" for name, line in zip(sources, lines, strict=True))
-    return f"{start}{heading}{added}{rest}"
+    added = "".join(f"{name}: {line}  " for name, line in zip(sources, lines, strict=True))
+    return f"{start}{heading}{added}# {rest}"
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:

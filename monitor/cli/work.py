@@ -12,7 +12,7 @@ from rich.text import Text
 
 from monitor.cli.opening import open_configured
 from monitor.cli.options import Call, argument, finish, flag, full_command, option, word
-from monitor.cli.terminal import console, print_error, reading, show_table
+from monitor.cli.terminal import console, print_error, reading, show_table, stderr
 from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
 from monitor.commands.json_output import Answer, pick
@@ -135,6 +135,8 @@ def show_runs(runs: Sequence[Run]) -> None:
         if run.rejected > len(run.set_aside) > 0:
             more = run.rejected - len(run.set_aside)
             print_error(document, f"and {more:,} more; `read` shows all")
+    if not runs_ok(runs):
+        stderr.print("What could not be read is tried again at the next run; no papers are lost.")
 
 
 def runs_ok(runs: Sequence[Run]) -> bool:

@@ -14,6 +14,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,8 @@ log = structlog.get_logger()
 
 # Seconds in which the process has to end: longer than requests under way are given.
 ENDS_WITHIN = 6.0
+# Seconds between two looks whether pages are answered.
+LOOKS_UP = 0.1
 
 
 @dataclass(eq=False)
@@ -84,6 +87,21 @@ class PagesProcess:
             _end(self._process)
         self._start(self._listening)
 
+    def wait_until_answering(self, stopping: threading.Event, seconds: float) -> bool:
+        """Return True as soon as pages are answered, False after `seconds` and when `stopping`.
+
+        The process writes one line when it answers. A process that ended is not waited for.
+        """
+        if self._process is None or self._process.stdout is None:
+            return False
+        for _ in range(max(1, round(seconds / LOOKS_UP))):
+            try:
+                return bool(os.read(self._process.stdout.fileno(), 1))
+            except BlockingIOError:
+                if stopping.wait(LOOKS_UP):
+                    break
+        return False
+
     def ask_to_end(self) -> None:
         """Let the process begin to end; `end` waits for it."""
         if self._process is not None and self._process.stdin:
@@ -110,11 +128,13 @@ class PagesProcess:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "monitor.service.pages", str(listening.fileno())],
             stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             pass_fds=[listening.fileno()],
             start_new_session=True,  # Ctrl-C is for this process, which ends its pages
         )
-        assert self._process.stdin
+        assert self._process.stdin and self._process.stdout
+        os.set_blocking(self._process.stdout.fileno(), False)
         with suppress(BrokenPipeError):  # `keep` sees that it has ended
             self._process.stdin.write(self._message)
             self._process.stdin.flush()
@@ -141,6 +161,8 @@ def main(descriptor: int) -> int:
             open_app(settings, clock, create=False) as app,
             serving_pages(app.runtime, listening),
         ):
+            sys.stdout.write("\n")  # for `wait_until_answering`
+            sys.stdout.flush()
             sys.stdin.buffer.read()
     except MonitorError as fault:
         log.error("pages failed", error=fault.message, hint=fault.hint)

@@ -112,11 +112,15 @@ class Service(Running):
                 pages = PagesProcess(app.settings, app.settings.web, self.clock)
                 stack.callback(pages.end)
                 pages.keep()
-                self._announce_pages(app)
             if app.settings.slack and app.settings.slack.app_token:
                 stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
-            while not self._wake.wait(self.tick.total_seconds() * HANGS_AFTER):
+            interval = self.tick.total_seconds() * HANGS_AFTER
+            while True:
+                if pages and self.on_pages and pages.wait_until_answering(self._wake, interval):
+                    self._announce_pages(app)
+                if self._wake.wait(interval):
+                    break
                 steps.keep_time()
                 if pages:
                     pages.keep()

@@ -27,13 +27,14 @@ def test_feeds_become_sources_of_a_configuration_that_works(house: House, say: S
     file.write_text(OPML)
     answer = say("init", "moved", "--opml", str(file), "--json").json
     names = ["nature-muller-x", "journals-of-home", "arxiv", "example-org", "example-org-2"]
-    names += ["example-com", "1", "daily-page-2"]
+    names += ["example-com", "1", "daily-page"]
     assert answer["sources"] == names
     settings = load(Path(answer["path"]), dict(os.environ))
-    assert [*settings.sources] == [*names, "daily-page"]
+    assert [*settings.sources] == names
     written = Path(answer["path"]).read_text()
     assert "key=$${HOME}" in written  # is not read from the environment
     assert "arxiv: {kind: arxiv, categories: [cs.CL, stat.ML]}" in written
+    assert "\n  # daily-papers: {kind: huggingface}" in written
     assert "  # nature:" in written
 
 

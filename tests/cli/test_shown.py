@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from monitor.channels.slack.channel import Slack
+from monitor.cli.start import play
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, FOLDING, House
 from tests.servers.slack import SlackServer
 
+# What is new on each day of the demo.
+DAYS = {18: 56, 19: 36, 20: 59, 21: 78}
 TEAMS = ("rl-team", "agents-team", "reading-group", "four-questions")
 
 
@@ -54,7 +58,11 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
         [str(house.folder / "play/pages/index.html")],
         ["or run `paper-monitor serve` there and open the address that it prints."],
     ]
-    assert (result.status, result.err) == (0, "")
+    assert result.status == 0
+    assert result.err.splitlines() == [
+        "The demo in play/ plays a day for each of its sample dumps.",
+        *(f"{day} Nov: {new} new papers, 4 digests" for day, new in DAYS.items()),
+    ]
     again = rows(say("demo", "play", "--now", "2026-11-21T10:00").out)
     assert (again[0], len(again)) == (["No new papers: all 229 were read before."], 4)
     document = say("demo", "other", "--now", "2026-11-21T09:00", "--json").json
@@ -64,6 +72,17 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
         of, papers = digest.pop("subscription"), f"{digest.pop('papers')} papers"
         assert any(of == a and b.startswith(papers) and str(page) == c for a, b, c in digests)
         assert digest == {}
+
+
+def test_the_demo_reports_each_day_when_it_is_over(tmp_path: Path):
+    """Its digests are written by then, and those of the next day are not."""
+    written = list[set[str]]()
+
+    def look(*_: object) -> None:
+        written.append({page.stem[-2:] for page in tmp_path.glob("pages/rl-team/2026-*.html")})
+
+    play(tmp_path, datetime(2026, 11, 21, 9, tzinfo=UTC), on_day=look)
+    assert written == [{"18"}, {"18", "19"}, {"18", "19", "20"}, {"18", "19", "20", "21"}]
 
 
 def test_the_demo_marks_papers_of_a_library_and_says_which_is_retracted(house: House, say: Say):

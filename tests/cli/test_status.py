@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
@@ -202,16 +203,28 @@ def test_a_starter_works_as_it_is_and_is_for_its_owner_alone(house: House, say: 
         os.umask(before)
     names = ("fresh", "fresh/dumps", "fresh/monitor.yaml")
     assert [f"{Path(name).stat().st_mode & 0o777:o}" for name in names] == ["700", "700", "600"]
-    house.add("1.txt", AGENTS)
-    Path("dumps/1.txt").rename("fresh/dumps/1.txt")
     config = ("--config", "fresh/monitor.yaml")
     assert say("check", *config, "--json").json == {"ok": True, "faults": [], "warnings": []}
     assert say("check", *config).out == "fresh/monitor.yaml is valid.\n"
-    assert say("run", *config, "--json").json["runs"][0]["new"] == 1
     assert say("digest", *config, "--json", "--now", SUNDAY).status == 0
     left = Path("fresh/monitor.yaml").read_bytes()
     assert say("init", "fresh").status == 2
     assert Path("fresh/monitor.yaml").read_bytes() == left
+
+
+def test_a_starter_without_a_connection_says_what_happens_next(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    with socket.socket() as nobody:  # bound, and it listens to nobody
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        assert say("init", "fresh").out.endswith("paper-monitor run --config fresh/monitor.yaml\n")
+        ran = say("run", "--config", "fresh/monitor.yaml")
+    error, what_next = ran.err.splitlines()
+    assert ran.status == 1
+    assert error.startswith("daily-papers, https://huggingface.co")
+    assert error.endswith("Connection refused")
+    assert what_next == "What could not be read is tried again at the next run; no papers are lost."
 
 
 def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say: Say):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+import yaml
 from pydantic import Field
 
 from monitor import config
@@ -133,7 +134,6 @@ def test_the_schema_takes_its_own_defaults() -> None:
 
 def test_the_schema_takes_the_files_we_ship() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    yaml = pytest.importorskip("yaml")
     check = jsonschema.Draft202012Validator(schema())
 
     check.validate(yaml.safe_load(config.starter()))
@@ -142,3 +142,30 @@ def test_the_schema_takes_the_files_we_ship() -> None:
     assert not check.is_valid({"topics": {"t": {"querry": "x"}}})
     assert not check.is_valid({"stroe": "x"})
     assert check.is_valid({"sources": {"s": {"kind": "from-a-package", "anything": 1}}})
+
+
+# What begins a block of a Compose file.
+OF_COMPOSE = {"services", "secrets", "volumes", "networks"}
+
+
+def blocks_of_pages() -> list[tuple[str, Any]]:
+    """Return each YAML block of the docs that is a part of monitor.yaml, with its page."""
+    blocks = []
+    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]:
+        text = re.sub(r"^ +(?=```)", "", page.read_text("utf-8"), flags=re.MULTILINE)
+        for block in re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            blocks.append((page.name, yaml.safe_load(block)))
+    return [(page, block) for page, block in blocks if block and not block.keys() & OF_COMPOSE]
+
+
+def test_the_schema_takes_every_block_of_the_docs() -> None:
+    """The schema is the file that editors read."""
+    jsonschema = pytest.importorskip("jsonschema")
+    published = json.loads((DOCS / "monitor.schema.json").read_text("utf-8"))
+    check = jsonschema.Draft202012Validator(published)
+    blocks = blocks_of_pages()
+    faults = [(page, fault.message) for page, block in blocks for fault in check.iter_errors(block)]
+
+    assert len(blocks) > 40
+    assert faults == []
+    assert not check.is_valid({"sources": {"s": {"kind": "jsonl", "fields": {"title": 1}}}})

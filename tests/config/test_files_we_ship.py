@@ -10,11 +10,12 @@ from monitor import config
 def test_the_starter_works_as_it_is_with_no_environment(tmp_path: Path) -> None:
     file = tmp_path / "monitor.yaml"
     file.write_text(config.starter(), encoding="utf-8")
-    (tmp_path / "dumps").mkdir()
     settings = config.load(file, {})
 
     assert settings.warnings == ()
-    assert settings.sources["daily-page"].options.path == f"{tmp_path}/dumps/*.txt"
+    assert [(name, one.kind) for name, one in settings.sources.items()] == [
+        ("daily-papers", "huggingface")
+    ]
     assert [entry.kind for entry in settings.channels.values()] == ["file"]
     assert config.topics_of(settings, settings.subscriptions["me"]) == tuple(settings.topics)
 
@@ -27,7 +28,8 @@ def test_what_is_commented_out_in_the_starter_works_too(tmp_path: Path) -> None:
     file.write_text("\n".join(lines[:section] + opened), encoding="utf-8")
     settings = config.load(file, {"SMTP_PASSWORD": "p", "SLACK_BOT_TOKEN": "t"})
 
-    assert {"arxiv", "nature", "daily-page"} == set(settings.sources)
+    assert {"daily-papers", "arxiv", "nature", "saved-page"} == set(settings.sources)
+    assert settings.sources["saved-page"].options.path == f"{tmp_path}/dumps/*.txt"
     assert settings.subscriptions["me"].email == ("ada@example.org",)
     assert settings.smtp is not None
     assert settings.slack is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -13,9 +15,12 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from monitor.app import App
 from monitor.service.pages import PagesProcess
+from monitor.service.scheduler import Service
 from tests.house import House
 from tests.patience import PATIENCE, wait
+from tests.service.serve import TICK
 from tests.web.conftest import TOKEN, free_port
 
 ALIVE = "/static/style.css"
@@ -114,6 +119,41 @@ def test_a_taken_address_is_a_warning_and_is_used_when_it_is_free(house: House, 
     [said] = logs
     assert said["event"] == "pages not served"
     assert f"127.0.0.1:{port}" in said["error"] and "web: off" in said["hint"]
+
+
+def test_a_login_is_offered_once_pages_are_answered(house: House):
+    """Whoever opens the address at once, as people do, would have waited for their process."""
+    house.settings["web"] = {"listen": f"127.0.0.1:{free_port()}"}
+    service = house.process("serve")
+    events = list[str]()
+    try:
+        assert service.stderr
+        for line in service.stderr:
+            events.append(json.loads(line)["event"])
+            if events[-1] == "log in to the pages":
+                break
+    finally:
+        service.terminate()
+        service.communicate(timeout=PATIENCE)
+    assert "pages served" in events[:-1]
+
+
+def test_no_login_is_offered_at_an_address_that_another_program_has(house: House, port: int):
+    offered = list[App]()
+    service = Service(house.write(), house.clock, TICK, on_pages=offered.append)
+    thread = threading.Thread(target=service.run)
+    with capture_logs() as logs, socket.create_server(("127.0.0.1", port)) as taken:
+        thread.start()
+        try:
+            wait(lambda: any(one["event"] == "pages not served" for one in logs))
+            assert service.serving.wait(PATIENCE)
+            assert offered == []
+            taken.close()
+            wait(lambda: offered)
+        finally:
+            service.stop()
+            thread.join(PATIENCE)
+    assert len(offered) == 1
 
 
 def _process_of(pages: PagesProcess) -> subprocess.Popen[bytes]:

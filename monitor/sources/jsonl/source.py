@@ -25,7 +25,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Annotated, BinaryIO
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from monitor.model import (
     Authority,
@@ -82,6 +82,7 @@ Names = Annotated[
     tuple[str, ...],
     BeforeValidator(one_or_more),
     Field(min_length=1, max_length=20),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 
 
