@@ -32,7 +32,7 @@ from monitor.store.digests.suppressions import ALL, address_of, lasting
 from monitor.store.topics import judgements, matches
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
-from monitor.web.site import MOST_LISTED, Visit, go, with_query
+from monitor.web.site import Visit, go, name_of, told_apart, with_query
 
 # Rows of a page: subscriptions, recipients, those of one person, and what is newest.
 LISTED, RECIPIENTS, OWN, NEWEST = 50, 100, 25, 10
@@ -58,7 +58,7 @@ def all_subscriptions(visit: Visit) -> Response:
         reports=count_waiting(visit.runtime, page.shown),
         chosen=chosen,
         filtered=partial(with_query, "/subscriptions", asdict(chosen)),
-        topics=[topic.name for topic in visit.runtime.topics[: MOST_LISTED + 1]],
+        topics=told_apart(visit.topic_titles),
         channels=[*visit.runtime.channels],
         troubles=TROUBLES,
         export=with_query("/subscriptions.csv", asdict(chosen)),
@@ -69,7 +69,8 @@ def all_subscriptions(visit: Visit) -> Response:
 
 def _filter(visit: Visit) -> SubscriptionFilter:
     visit.choice("trouble", TROUBLES)
-    return SubscriptionFilter(**{name: visit.parameter(name) for name in FILTERS})
+    fields = {name: visit.parameter(name) for name in FILTERS}
+    return SubscriptionFilter(**fields | {"topic": name_of(fields["topic"], visit.topic_titles)})
 
 
 def _selected(visit: Visit, chosen: SubscriptionFilter) -> list[SubscriptionReport]:
