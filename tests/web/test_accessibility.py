@@ -1,11 +1,11 @@
 """Every page in a browser: nothing is too wide, cut off, too small to hit or shuts anybody out.
 
-The pages are those of the routes, so that a new one is looked at, too.
+The pages are those of the routes and all that they lead to, so that a new one is looked at, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from urllib.parse import urlencode
 
@@ -18,8 +18,9 @@ from monitor.model import DeliveryState
 from monitor.store.engine import schema
 from tests.house import House
 from tests.test_looks import AXE, IN_MAILS
-from tests.web.attack import ADA, ADDRESSES, BOB, FORMS, MORE_ADDRESSES, Site, served
+from tests.web.attack import ADA, BOB, FORMS, Site, served
 from tests.web.conftest import closed_pages, page_of
+from tests.web.crawling import html_pages
 
 HERE = "http://papers.test"
 WIDTHS = (320, 375, 1280)
@@ -96,16 +97,6 @@ def opened_by(browser: Browser, site: Site, headers: Mapping[str, str]) -> Itera
         yield page
 
 
-def pages_for(site: Site, headers: Mapping[str, str]) -> list[str]:
-    """Return the addresses of each route and each wrong one, where a page answers them."""
-    addresses = [address for _, address in (*ADDRESSES.values(), *MORE_ADDRESSES)]
-    return [
-        address
-        for address in map(site.fill, (*addresses, *WRONG))
-        if site.ask("GET", address, headers).headers.get("content-type", "")[:9] == "text/html"
-    ]
-
-
 def complaints(page: Page, path: str) -> list[str]:
     """Return what is wrong with a page at each width, in light and in dark."""
     page.goto(path)
@@ -129,13 +120,19 @@ def complaints(page: Page, path: str) -> list[str]:
     return wrong
 
 
+def complaints_of(
+    browser: Browser, site: Site, headers: Mapping[str, str], paths: Iterable[str]
+) -> dict[str, list[str]]:
+    with opened_by(browser, site, headers) as page:
+        return {path: wrong for path in paths if (wrong := complaints(page, path))}
+
+
 def all_complaints(
     browser: Browser, site: Site, headers: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    paths = pages_for(site, headers)
+    paths = html_pages(site, headers, map(site.fill, WRONG))
     assert len(paths) > len(WRONG)
-    with opened_by(browser, site, headers) as page:
-        return {path: wrong for path in paths if (wrong := complaints(page, path))}
+    return complaints_of(browser, site, headers, paths)
 
 
 @pytest.mark.parametrize("user", [ADA, BOB, ""], ids=["operator", "reader", "nobody"])
@@ -151,6 +148,27 @@ def test_nor_does_one_of_an_empty_installation(browser: Browser, house: House):
         own = f"http://127.0.0.1:{port}"
         with closing(Site(app, port, own, f"127.0.0.1:{port}", "", {})) as site:
             assert all_complaints(browser, site, site.log_in()) == {}
+
+
+def test_nor_does_a_long_digest(browser: Browser, house: House):
+    """With titles alone below what is shown in full, and a part of its own for each topic."""
+    house.settings["topics"]["others"] = {"query": "robot", "title": "Robots"}
+    house.settings["subscriptions"]["lab"] |= {"max": 5}
+    for topic, about in enumerate(("agents of a language", "robots")):
+        papers = [
+            (f"On {about}, Part {n}", f"We show that {about} do {n} things.") for n in range(30)
+        ]
+        house.add(f"{topic}.txt", *papers)
+    house.run()
+    house.next_morning()
+    with closed_pages(house) as (app, client):
+        port = client.base_url.port or 0
+        own = f"http://127.0.0.1:{port}"
+        with closing(Site(app, port, own, f"127.0.0.1:{port}", "", {})) as site:
+            headers = site.log_in()
+            digests = [path for path in html_pages(site, headers) if path.startswith("/digests/")]
+            assert any("as=mail" in path for path in digests) and len(digests) > 1
+            assert complaints_of(browser, site, headers, digests) == {}
 
 
 @pytest.mark.parametrize("width", [320, 375])

@@ -84,7 +84,9 @@ def test_filters_are_kept_and_shown(house: House) -> None:
         assert 'value="2026-11-21"' in answer.text
         assert found(client.get("/papers?kind=revised")) == []
         assert "No stored paper matches this" in client.get("/papers?source=none").text
-        assert "is not a day" in client.get("/papers?since=tomorrow").text
+        wrong = client.get("/papers?since=tomorrow").text
+        assert "is not a day" in wrong
+        assert '<input name="since" type="text" value="tomorrow">' in wrong
         assert "is not a kind of news" in client.get("/papers?kind=older").text
 
 
@@ -201,7 +203,9 @@ def test_filters_too_long_for_a_list_take_titles(
     with pages(house) as (_, client):
         for path, field, name, title in FILTERS:
             by_name = client.get(path, params={field: name})
-            assert f'<input name="{field}" value="{name}" placeholder="title or name"' in by_name.text
+            assert (
+                f'<input name="{field}" value="{name}" placeholder="title or name"' in by_name.text
+            )
             by_title = client.get(path, params={field: title.upper()})
             assert by_title.status_code == 200
             if path == "/papers":

@@ -98,6 +98,14 @@ def _topic_name(visit: Visit, text: str) -> str:
     return names[0]
 
 
+def _is_day(text: str) -> bool:
+    """Return whether a field for a date can hold a text: what it cannot is shown as it was typed."""
+    try:
+        return not text or date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
     if not text:
         return None
@@ -161,4 +169,5 @@ def search_papers(visit: Visit) -> Response:
         sources=told_apart(visit.source_titles),
         topics=told_apart(visit.topic_titles),
         kinds=KINDS,
+        is_day=_is_day,
     )

@@ -8,6 +8,7 @@ from functools import partial
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from monitor.channels.file import Pages
 from monitor.commands.export import csv_lines
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import rated_by
@@ -27,6 +28,7 @@ from monitor.digest.about import describe_schedule
 from monitor.digest.delivery_words import WORDS
 from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import ALL, address_of, lasting
 from monitor.store.topics import judgements, matches
@@ -128,7 +130,7 @@ def one_subscription(visit: Visit) -> Response:
         sections=runtime.sections,
         newest=newest,
         waiting=waiting,
-        ratings=len({(answer.paper_id, answer.who, answer.verdict) for answer in answers}),
+        ratings=len({(answer.paper_id, answer.who.casefold()) for answer in answers}),
     )
 
 
@@ -164,6 +166,12 @@ def change_own(visit: Visit, fields: Form) -> Response:
     return go("/me")
 
 
+def _folders(runtime: Runtime) -> set[str]:
+    """Return the folders that digests are written into, as recipients are compared."""
+    folders = [channel for channel in runtime.channels.values() if isinstance(channel, Pages)]
+    return {address_of(to) for channel in folders for to in channel.recipients()}
+
+
 def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Response:
     runtime = visit.runtime
     page = visit.slice(subscriptions_of(runtime, address), OWN)
@@ -182,6 +190,7 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
         "person",
         recipient=address,
         is_own=is_own,
+        is_folder=address_of(address) in _folders(runtime),
         page=page,
         reports=[(known, reader_status(runtime, known.name, address)) for known in reports],
         sent=describe_schedule,
