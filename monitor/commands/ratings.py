@@ -225,17 +225,13 @@ def rated_by(runtime: Runtime, who: str, most: int) -> tuple[int, tuple[RatedPap
             answers[answer.paper_id] = [*answers.pop(answer.paper_id, ()), answer]
         newest = [*answers][: -most - 1 : -1]
         titles = {id: stored.paper.title for id, stored in papers.load(tx, newest).items()}
-    return len(answers), tuple(
-        RatedPaper(
-            paper_id,
-            titles[paper_id],
-            tuple(
-                v for v in (WANTED, UNWANTED, SAVED) if v in {a.verdict for a in answers[paper_id]}
-            ),
-            answers[paper_id][-1].at,
-        )
-        for paper_id in newest
-    )
+    rated_papers = []
+    for paper_id in newest:
+        given = {answer.verdict for answer in answers[paper_id]}
+        verdicts = tuple(verdict for verdict in (WANTED, UNWANTED, SAVED) if verdict in given)
+        at = answers[paper_id][-1].at
+        rated_papers.append(RatedPaper(paper_id, titles[paper_id], verdicts, at))
+    return len(answers), tuple(rated_papers)
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:

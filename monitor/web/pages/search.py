@@ -99,7 +99,7 @@ def _topic_name(visit: Visit, text: str) -> str:
 
 
 def _is_day(text: str) -> bool:
-    """Return whether a field for a date can hold a text: what it cannot is shown as it was typed."""
+    """Return whether a field for dates can hold a text; any other is shown as it was typed."""
     try:
         return not text or date.fromisoformat(text).isoformat() == text
     except ValueError:
