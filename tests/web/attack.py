@@ -93,6 +93,7 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/api/v1/papers/saved": (READER, "/api/v1/papers/saved"),
     "/api/v1/references": (READER, "/api/v1/references"),
     "/api/v1/": (READER, "/api/v1/"),
+    "/api/v1/openapi.json": (READER, "/api/v1/openapi.json"),
     "/api/v1/digests": (READER, "/api/v1/digests"),
     "/api/v1/sources": (OPERATOR, "/api/v1/sources"),
     "/api/v1/topics": (READER, "/api/v1/topics"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 from monitor.commands.ratings import RaterScope, rate
 from monitor.web.application import ROUTES
@@ -122,3 +124,37 @@ def test_sources_are_those_of_the_status(api: httpx.Client) -> None:
     [source] = ask(api, "sources", OP)["sources"]
     [same] = ask(api, "status", OP)["sources"]
     assert source.keys() == same.keys() and source["name"] == "page"
+
+
+def test_the_openapi_document_is_valid_and_has_what_its_reader_may_ask(api: httpx.Client) -> None:
+    for who in (ADA, OP):
+        described = ask(api, "openapi.json", who)
+        assert described["paths"].keys() == {one["path"] for one in ask(api, "", who)["addresses"]}
+        operations = [each["get"]["operationId"] for each in described["paths"].values()]
+        assert len(set(operations)) == len(operations)
+        takes = {
+            path: {parameter["name"] for parameter in each["get"]["parameters"]}
+            for path, each in described["paths"].items()
+        }
+        assert takes["/api/v1/digests"] == {"subscription", "limit", "before"}
+        for path, names in takes.items():  # an address refuses all other parameters
+            query = dict.fromkeys(names - {"id"}, "")
+            address = path.format(id=1)
+            headers = {"Remote-User": who}
+            assert api.get(address, params=query, headers=headers).status_code != 400, path
+        if importlib.util.find_spec("openapi_spec_validator") is None:
+            pytest.skip("THE OPENAPI DOCUMENT IS NOT CHECKED: openapi-spec-validator is missing")
+        from openapi_spec_validator import OpenAPIV31SpecValidator
+
+        OpenAPIV31SpecValidator(described).validate()
+
+
+@pytest.mark.parametrize("who", [ADA, OP])
+def test_each_answer_is_what_the_openapi_document_says(api: httpx.Client, who: str) -> None:
+    queries = {"/api/v1/topics/try": "?q=agent", "/api/v1/papers": "?q=language"}
+    paths = ask(api, "openapi.json", who)["paths"]
+    for path, described in paths.items():
+        content = described["get"]["responses"]["200"]["content"]
+        schema = content["application/json"]["schema"]
+        own = path.removeprefix("/api/v1/").format(id=1) + queries.get(path, "")
+        Draft202012Validator(schema).validate(ask(api, own, who))
