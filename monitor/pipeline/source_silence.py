@@ -36,7 +36,7 @@ MIN_INTERVALS = 5
 SHORTEST_SILENCE = 2
 # A publishing day longer ago than this says nothing of today.
 MAX_AGE = timedelta(days=14)
-# The first day is shown beside the others if it brought no more than so many times their highest.
+# The most that the first day may have brought to be shown, in multiples of the highest later day.
 MOST_OF_FIRST_DAY = 2
 
 NOT_ASKED = SourceDay()

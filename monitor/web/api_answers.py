@@ -1,4 +1,4 @@
-"""What the addresses of `/api/v1/` answer, as JSON Schemas; `json_output` makes the answers."""
+"""JSON Schemas of the answers at `/api/v1/`, which `json_output` makes."""
 
 from __future__ import annotations
 

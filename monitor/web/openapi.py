@@ -23,7 +23,7 @@ KEYS: Schema = {"type": "object", "additionalProperties": {"type": ["string", "a
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address, what it answers in words, its parameters by name with theirs, and its JSON."""
+    """An address with its description, those of its parameters by name, and its JSON Schema."""
 
     path: str
     about: str
