@@ -166,6 +166,10 @@ def _quoted_or_not(text: str) -> str:
     return pattern if len(text) >= _SHORT else rf"(?<![^\W_]){pattern}(?![^\W_])"
 
 
+# Characters of the title of a topic, source or subscription.
+MAX_TITLE_CHARS = 100
+
+
 def single_line(text: str) -> str:
     if _CONTROL.search(text):
         raise ValueError("contains a control character or a line break")

@@ -215,7 +215,9 @@ def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
         return text
     start, heading, rest = text.partition("\nsources:\n  ")
     lines = (
-        yaml.safe_dump(source, default_flow_style=True, width=10_000, sort_keys=False)
+        yaml.safe_dump(
+            source, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True
+        )
         for source in sources.values()
     )
     added = "".join(f"{name}: {line}  " for name, line in zip(sources, lines, strict=True))

@@ -25,6 +25,21 @@ if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make th
 
 Answer = dict[str, Any]
 
+# The attributes that each answer has of a value; `monitor/web/api_answers.py` has their schemas.
+OF_STATUS = "name timezone next_due last_period last_papers waiting changes why paused_until"
+OF_DELIVERY = "id subscription period channel recipient state attempts message_id error"
+OF_SUBSCRIPTION = (
+    "name title topics recipients channels schedule timezone next waiting changes stopped "
+    "paused_until troubles guard libraries"
+)
+OF_SAVE = "subscription who at"
+OF_RATING = "subscription topic who verdict at how"
+OF_SENT_DIGEST = "subscription period revision place reason left_to_archive"
+OF_EXPLANATION = "topics joined rulings libraries reported shared_keys"
+OF_SIGHTING = "source raw_id version announce fingerprint first_seen last_seen document past"
+OF_SOURCE = "source document raw_id"
+OF_LISTED_DAY = "source day rank year_guessed"
+
 
 def pick(value: object, names: str) -> Answer:
     """Return the named attributes of a value as JSON; an `error` of "" is null."""
@@ -49,9 +64,8 @@ def plain(value: Any) -> Any:
 
 def status_json(report: Status) -> Answer:
     """Return the state of everything; `suppressions` and `warnings` only if there are any."""
-    names = "name timezone next_due last_period last_papers waiting changes why paused_until"
     answer: Answer = plain(report) | {
-        "subscriptions": [pick(known, names) for known in report.subscriptions],
+        "subscriptions": [pick(known, OF_STATUS) for known in report.subscriptions],
         "problems": [problem.text for problem in report.problems],
     }
     for name in ("suppressions", "warnings"):
@@ -61,15 +75,13 @@ def status_json(report: Status) -> Answer:
 
 
 def deliveries_json(deliveries: Iterable[Delivery]) -> Answer:
-    names = "id subscription period channel recipient state attempts message_id error"
-    return {"deliveries": [pick(delivery, names) for delivery in deliveries]}
+    return {"deliveries": [pick(delivery, OF_DELIVERY) for delivery in deliveries]}
 
 
 def subscriptions_json(reports: Iterable[SubscriptionReport]) -> Answer:
-    names = "name title topics recipients channels schedule timezone next waiting changes stopped"
     return {
         "subscriptions": [
-            pick(known, f"{names} paused_until troubles guard libraries")
+            pick(known, OF_SUBSCRIPTION)
             | {"last": plain(known.last.composed_at) if known.last else None}
             for known in reports
         ]
@@ -113,7 +125,7 @@ def paper_json(hit: FoundPaper) -> Answer:
         **_fields(hit.stored.paper, IN_PAPERS),
         "line": _line(hit),
         "first_seen": hit.stored.first_seen.isoformat(),
-        "sources": [pick(sighting, "source document raw_id") for sighting in hit.sightings],
+        "sources": [pick(sighting, OF_SOURCE) for sighting in hit.sightings],
     }
 
 
@@ -126,7 +138,7 @@ def saved_json(saved: Iterable[tuple[FoundPaper, Sequence[Judgement]]]) -> Answe
     """Return saved papers, each with who saved it, for which subscription and when."""
     return {
         "papers": [
-            paper_json(paper) | {"saved": [pick(save, "subscription who at") for save in saves]}
+            paper_json(paper) | {"saved": [pick(save, OF_SAVE) for save in saves]}
             for paper, saves in saved
         ]
     }
@@ -134,7 +146,6 @@ def saved_json(saved: Iterable[tuple[FoundPaper, Sequence[Judgement]]]) -> Answe
 
 def explanation_json(explanation: Explanation) -> Answer:
     origin, stored = explanation.origin, explanation.origin.stored
-    names = "subscription period revision place reason left_to_archive"
     return {
         "id": stored.id,
         **_fields(stored.paper, IN_PAPERS),
@@ -142,15 +153,13 @@ def explanation_json(explanation: Explanation) -> Answer:
         **pick(stored, "first_seen news_at"),
         "sources": list(map(_sighting, origin.sightings)),
         "changes": plain(origin.changes),
-        "digests": [pick(sent, names) for sent in explanation.digests],
-        **pick(explanation, "topics joined rulings libraries reported shared_keys"),
+        "digests": [pick(sent, OF_SENT_DIGEST) for sent in explanation.digests],
+        **pick(explanation, OF_EXPLANATION),
     }
 
 
 def _sighting(sighting: Sighting) -> Answer:
-    answer = pick(
-        sighting, "source raw_id version announce fingerprint first_seen last_seen document past"
-    )
+    answer = pick(sighting, OF_SIGHTING)
     if sighting.filled:  # scripts read there what a reference list filled in
         answer["announce"] = f"@filled {', '.join(sighting.filled)}"
     return answer | {"why": describe(sighting.recognised), "text": plain(sighting.text)}
@@ -178,8 +187,7 @@ def references_json(references: Iterable[Reference]) -> Answer:
 def rated_json(rated: Iterable[Rated]) -> Answer:
     return {
         "rated": [
-            {"paper": rating.paper_id, "title": title}
-            | pick(rating, "subscription topic who verdict at how")
+            {"paper": rating.paper_id, "title": title} | pick(rating, OF_RATING)
             for rating, title in rated
         ]
     }
@@ -208,7 +216,7 @@ def _published(paper: Paper) -> Answer:
 
 def _listed(paper: Paper) -> Answer:
     """Return the days on which lists had a paper."""
-    return {"listed": [pick(listed, "source day rank year_guessed") for listed in paper.listed]}
+    return {"listed": [pick(listed, OF_LISTED_DAY) for listed in paper.listed]}
 
 
 def _values(keys: Mapping[str, str | tuple[str, ...]]) -> Answer:

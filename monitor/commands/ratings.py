@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from monitor.commands.explain import UnknownPaperError, find_paper, identifiers_in
 from monitor.commands.paper_search import FoundPaper, load_found
@@ -207,11 +207,31 @@ def rated_examples(runtime: Runtime, scope: RaterScope) -> tuple[Example, ...]:
     return tuple(e for e in reversed(listed) if scope.topic in ("", e.topic))
 
 
-def rated_by(runtime: Runtime, who: str, most: int) -> tuple[int, tuple[Rated, ...]]:
-    """Return how many answers a person gave, one for all topics of a paper, and the newest ones."""
+@dataclass(frozen=True, slots=True)
+class RatedPaper:
+    """All that a person answered to a paper, for any topic, and when last."""
+
+    paper_id: int
+    title: str
+    verdicts: tuple[str, ...]
+    at: datetime
+
+
+def rated_by(runtime: Runtime, who: str, most: int) -> tuple[int, tuple[RatedPaper, ...]]:
+    """Return how many papers a person rated or saved, and the last ones, newest first."""
+    answers: dict[int, list[Judgement]] = {}
     with runtime.database.reading() as tx:
-        answers = {(each.paper_id, each.verdict): each for each in judgements.of_person(tx, who)}
-        return len(answers), _with_titles(tx, [*answers.values()][: -most - 1 : -1])
+        for answer in judgements.of_person(tx, who):  # oldest first
+            answers[answer.paper_id] = [*answers.pop(answer.paper_id, ()), answer]
+        newest = [*answers][: -most - 1 : -1]
+        titles = {id: stored.paper.title for id, stored in papers.load(tx, newest).items()}
+    rated_papers = []
+    for paper_id in newest:
+        given = {answer.verdict for answer in answers[paper_id]}
+        verdicts = tuple(verdict for verdict in (WANTED, UNWANTED, SAVED) if verdict in given)
+        at = answers[paper_id][-1].at
+        rated_papers.append(RatedPaper(paper_id, titles[paper_id], verdicts, at))
+    return len(answers), tuple(rated_papers)
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:

@@ -36,6 +36,8 @@ MIN_INTERVALS = 5
 SHORTEST_SILENCE = 2
 # A publishing day longer ago than this says nothing of today.
 MAX_AGE = timedelta(days=14)
+# The most that the first day may have brought to be shown, in multiples of the highest later day.
+MOST_OF_FIRST_DAY = 2
 
 NOT_ASKED = SourceDay()
 NOTHING_WRONG = ""
@@ -166,10 +168,14 @@ def compare_days(
 ) -> tuple[DayCount, ...]:
     """Return the last days up to today, `most` at the most, each beside what is usual.
 
-    The day of the first reading, which may have brought years, counts only while it is the last.
+    The day of the first reading, which may have brought years, is left out if it brought far more
+    than any later one, unless it is the last.
     """
     today = calendar.day(now)
-    begin = max(min(first + DAY, today), today - DAY * (most - 1))
+    highest = max((day.fresh for at, day in days.items() if at > first), default=0)
+    is_usual = days.get(first, NOT_ASKED).fresh <= highest * MOST_OF_FIRST_DAY
+    start = first if is_usual else min(first + DAY, today)
+    begin = max(start, today - DAY * (most - 1))
     judge = _Judge(days, first, now, calendar)
     return tuple(judge.compare(begin + DAY * n) for n in range((today - begin).days + 1))
 

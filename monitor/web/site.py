@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -220,6 +221,11 @@ class Visit(Request):
             if all(owner in libraries for owner in _owners(sources[name]))
         }
 
+    @property
+    def topic_titles(self) -> dict[str, str]:
+        """The titles of topics by name."""
+        return {name: rule.title for name, rule in self.runtime.sections.items()}
+
     def require_subscription(self, name: str) -> str:
         """Return a name of a subscription that the viewer may see, or refuse with 404."""
         if name not in {subscription.name for subscription in self.subscriptions}:
@@ -304,6 +310,24 @@ class Visit(Request):
             return PlainTextResponse(f"{text}\n", status)
         _, message, hint = _on_pages(Problem(status, message, hint))
         return self.show("problem", status, code=status, message=message, hint=hint)
+
+
+def told_apart(titles: Mapping[str, str]) -> dict[str, str]:
+    """Return titles by name for a list to choose from; of equal ones, with the name."""
+    times = Counter(titles.values())
+    return {name: t if times[t] == 1 else f"{t} ({name})" for name, t in titles.items()}
+
+
+def names_of(text: str, titles: Mapping[str, str]) -> list[str]:
+    """Return the name that a field holds, or those of which it holds the title."""
+    folded = text.casefold()
+    return [text] if text in titles else [n for n, t in titles.items() if t.casefold() == folded]
+
+
+def name_of(text: str, titles: Mapping[str, str]) -> str:
+    """Return the name of the only title that a field holds, else what it holds."""
+    names = names_of(text, titles)
+    return names[0] if len(names) == 1 else text
 
 
 # The remedies on pages for those that commands name.

@@ -14,7 +14,7 @@ import json
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,6 +93,7 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/api/v1/papers/saved": (READER, "/api/v1/papers/saved"),
     "/api/v1/references": (READER, "/api/v1/references"),
     "/api/v1/": (READER, "/api/v1/"),
+    "/api/v1/openapi.json": (READER, "/api/v1/openapi.json"),
     "/api/v1/digests": (READER, "/api/v1/digests"),
     "/api/v1/sources": (OPERATOR, "/api/v1/sources"),
     "/api/v1/topics": (READER, "/api/v1/topics"),
@@ -356,8 +357,13 @@ class Site:
 
 
 @contextmanager
-def served(folder: Path, *, is_public: bool) -> Iterator[Site]:
-    """Serve the pages of an installation with deliveries in each state that a form changes."""
+def served(
+    folder: Path, *, is_public: bool, prepare: Callable[[House], None] = lambda house: None
+) -> Iterator[Site]:
+    """Serve the pages of an installation with deliveries in each state that a form changes.
+
+    `prepare` adds to it before anything is read.
+    """
     house = House(folder)
     with ScriptedSmtp() as smtp:
         house.by_mail(smtp.port, ADA, BOB)
@@ -369,6 +375,7 @@ def served(folder: Path, *, is_public: bool) -> Iterator[Site]:
         if is_public:
             house.settings["public_url"] = PUBLIC
         house.add("1.txt", AGENTS, BANDITS, FOLDING)
+        prepare(house)
         house.run()
         house.next_morning()
     web: dict[str, Any] = {}

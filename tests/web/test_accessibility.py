@@ -1,12 +1,14 @@
 """Every page in a browser: nothing is too wide, cut off, too small to hit or shuts anybody out.
 
-The pages are those of the routes, so that a new one is looked at, too.
+The pages are those of the routes and all that they lead to, so that a new one is looked at, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -18,8 +20,9 @@ from monitor.model import DeliveryState
 from monitor.store.engine import schema
 from tests.house import House
 from tests.test_looks import AXE, IN_MAILS
-from tests.web.attack import ADA, ADDRESSES, BOB, FORMS, MORE_ADDRESSES, Site, served
+from tests.web.attack import ADA, BOB, FORMS, Site, served
 from tests.web.conftest import closed_pages, page_of
+from tests.web.crawling import html_pages
 
 HERE = "http://papers.test"
 WIDTHS = (320, 375, 1280)
@@ -96,16 +99,6 @@ def opened_by(browser: Browser, site: Site, headers: Mapping[str, str]) -> Itera
         yield page
 
 
-def pages_for(site: Site, headers: Mapping[str, str]) -> list[str]:
-    """Return the addresses of each route and each wrong one, where a page answers them."""
-    addresses = [address for _, address in (*ADDRESSES.values(), *MORE_ADDRESSES)]
-    return [
-        address
-        for address in map(site.fill, (*addresses, *WRONG))
-        if site.ask("GET", address, headers).headers.get("content-type", "")[:9] == "text/html"
-    ]
-
-
 def complaints(page: Page, path: str) -> list[str]:
     """Return what is wrong with a page at each width, in light and in dark."""
     page.goto(path)
@@ -129,13 +122,19 @@ def complaints(page: Page, path: str) -> list[str]:
     return wrong
 
 
+def complaints_of(
+    browser: Browser, site: Site, headers: Mapping[str, str], paths: Iterable[str]
+) -> dict[str, list[str]]:
+    with opened_by(browser, site, headers) as page:
+        return {path: wrong for path in paths if (wrong := complaints(page, path))}
+
+
 def all_complaints(
     browser: Browser, site: Site, headers: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    paths = pages_for(site, headers)
+    paths = html_pages(site, headers, map(site.fill, WRONG))
     assert len(paths) > len(WRONG)
-    with opened_by(browser, site, headers) as page:
-        return {path: wrong for path in paths if (wrong := complaints(page, path))}
+    return complaints_of(browser, site, headers, paths)
 
 
 @pytest.mark.parametrize("user", [ADA, BOB, ""], ids=["operator", "reader", "nobody"])
@@ -151,6 +150,38 @@ def test_nor_does_one_of_an_empty_installation(browser: Browser, house: House):
         own = f"http://127.0.0.1:{port}"
         with closing(Site(app, port, own, f"127.0.0.1:{port}", "", {})) as site:
             assert all_complaints(browser, site, site.log_in()) == {}
+
+
+def add_many(house: House) -> None:
+    """Add papers with authors, code and addresses, most of which a digest has by title alone."""
+    house.settings["topics"]["others"] = {"query": "robot", "title": "Robots"}
+    house.settings["subscriptions"]["lab"] |= {"max": 5}
+    house.settings["sources"]["more"] = {"kind": "jsonl", "path": "more.jsonl"}
+    papers = [
+        {
+            "id": f"{about}-{number}",
+            "title": f"On {about} {number}",
+            "abstract": f"We show that {about} do {number} things: https://github.com/a/b{number}.",
+            "authors": ["Ada Lovelace", "Charles Babbage", "Mary Somerville", "Alan Turing"][:part],
+            "arxiv": f"2411.{number:05}",
+            "url": f"https://papers.example.org/{about[0]}{number}",
+        }
+        for about, first in (("Agents of a Language", 1000), ("Robots", 2000))
+        for number, part in zip(range(first, first + 28), [0, 1, 2, 4] * 7, strict=True)
+    ]
+    (house.folder / "more.jsonl").write_text("\n".join(map(json.dumps, papers)))
+
+
+def test_nor_does_a_long_digest(browser: Browser, tmp_path: Path):
+    with served(tmp_path, is_public=True, prepare=add_many) as site:
+        headers = site.proxied(ADA)
+        digests = [
+            path
+            for path in html_pages(site, headers)
+            if path.startswith(("/digests/", site.fill("/v/{view}")))
+        ]
+        assert len(digests) > 4
+        assert complaints_of(browser, site, headers, digests) == {}
 
 
 @pytest.mark.parametrize("width", [320, 375])

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 from monitor.commands.ratings import RaterScope, rate
+from monitor.commands.suppressions import suppress
 from monitor.web.application import ROUTES
 from tests.house import AGENTS, House
 from tests.servers.smtp import ScriptedSmtp
+from tests.web import attack
+from tests.web.attack import served
 from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
 
 ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
@@ -122,3 +127,47 @@ def test_sources_are_those_of_the_status(api: httpx.Client) -> None:
     [source] = ask(api, "sources", OP)["sources"]
     [same] = ask(api, "status", OP)["sources"]
     assert source.keys() == same.keys() and source["name"] == "page"
+
+
+def test_the_openapi_document_is_valid_and_has_what_its_reader_may_ask(api: httpx.Client) -> None:
+    for who in (ADA, OP):
+        described = ask(api, "openapi.json", who)
+        assert described["paths"].keys() == {one["path"] for one in ask(api, "", who)["addresses"]}
+        operations = [each["get"]["operationId"] for each in described["paths"].values()]
+        assert len(set(operations)) == len(operations)
+        takes = {
+            path: {parameter["name"] for parameter in each["get"]["parameters"]}
+            for path, each in described["paths"].items()
+        }
+        assert takes["/api/v1/digests"] == {"subscription", "limit", "before"}
+        for path, names in takes.items():  # an address refuses all other parameters
+            query = {name: "agent" if name == "q" else "" for name in names - {"id"}}
+            address = path.format(id=1)
+            headers = {"Remote-User": who}
+            assert api.get(address, params=query, headers=headers).status_code != 400, path
+
+
+def test_the_openapi_document_is_valid(api: httpx.Client) -> None:
+    why = "THE OPENAPI DOCUMENT IS NOT CHECKED: openapi-spec-validator is not installed"
+    validator = pytest.importorskip("openapi_spec_validator", reason=why)
+    for who in (ADA, OP):
+        validator.OpenAPIV31SpecValidator(ask(api, "openapi.json", who)).validate()
+
+
+def test_each_answer_is_what_the_openapi_document_says(tmp_path: Path) -> None:
+    """With libraries, a refused delivery, an outage and somebody who gets nothing."""
+    queries = {"/api/v1/topics/try": "?q=agent", "/api/v1/papers": "?q=language"}
+    with served(tmp_path, is_public=True) as site:
+        rate(site.app.runtime, "1", "save", RaterScope("lab", who=attack.BOB))
+        suppress(site.app.runtime, attack.BOB, "lab")
+        described = {}
+        for who in (attack.BOB, attack.ADA):
+            headers = site.proxied(who)
+            described = json.loads(site.ask("GET", "/api/v1/openapi.json", headers).text)["paths"]
+            for path, operation in described.items():
+                content = operation["get"]["responses"]["200"]["content"]
+                answer = site.ask("GET", path.format(id=1) + queries.get(path, ""), headers)
+                value = json.loads(answer.text)
+                Draft202012Validator(content["application/json"]["schema"]).validate(value)
+                assert any(value.values()), path
+        assert len(described) > 10

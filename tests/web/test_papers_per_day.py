@@ -73,6 +73,8 @@ def test_the_days_of_a_source_begin_with_its_first_paper_and_of_a_topic_with_its
     house.run(AGENTS, BANDITS)
     assert list(of_source(house).values()) == [DayCount(TODAY, 2)]
     house.run_after(("Language of Agents", "An agent has a language."), FOLDING, days=2)
+    days = of_source(house).values()
+    assert [(one.day.day, one.papers) for one in days] == [(21, 2), (22, None), (23, 2)]
     with house.opened() as app:
         found = count_of_topic(app.runtime, "agents")
         assert [(one.day.day, one.papers) for one in found] == [(21, 1), (22, 0), (23, 1)]

@@ -315,6 +315,18 @@ def test_a_reader_answers_by_a_link_and_takes_it_back(
     assert verdicts(app) == [(BOB, "agents", "saved", "link")]
 
 
+def test_the_page_of_an_answer_leads_back_to_the_digest_of_its_reader(
+    asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
+):
+    _, client = asked
+    for mail in mails(smtp).values():
+        path = thumbs(mail)["more"]
+        shown = (client.get(path), client.post(path, data={"verdict": "up"}))
+        for page in shown:
+            assert f'<a href="{view_path(mail)}">Back to the digest</a>' in page.text
+        assert client.get(view_path(mail)).status_code == 200
+
+
 def test_each_link_leads_to_its_button_and_the_one_of_the_text_to_all(
     asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
 ):

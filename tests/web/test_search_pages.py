@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from monitor.identity import keys
 from monitor.model import Paper
 from monitor.store.engine import schema
-from monitor.web.pages import search
+from monitor.web import site
 from tests.house import AGENTS, BANDITS, House
 from tests.pipeline.desk import read
 from tests.web.conftest import links, pages
@@ -84,7 +84,9 @@ def test_filters_are_kept_and_shown(house: House) -> None:
         assert 'value="2026-11-21"' in answer.text
         assert found(client.get("/papers?kind=revised")) == []
         assert "No stored paper matches this" in client.get("/papers?source=none").text
-        assert "is not a day" in client.get("/papers?since=tomorrow").text
+        wrong = client.get("/papers?since=tomorrow").text
+        assert "is not a day" in wrong
+        assert '<input name="since" type="text" value="tomorrow">' in wrong
         assert "is not a kind of news" in client.get("/papers?kind=older").text
 
 
@@ -135,7 +137,7 @@ def test_topics_are_chosen_by_their_titles(
     house: House, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """Where there are too many topics for a list, by a title that is typed."""
-    monkeypatch.setattr(search, "MOST_LISTED", most)
+    monkeypatch.setattr(site, "MOST_LISTED", most)
     house.settings["topics"]["agents"]["title"] = "Agents of language"
     for name in ("old", "older"):
         house.settings["topics"][name] = {"query": "zebra", "title": "Others"}
@@ -157,6 +159,59 @@ def test_topics_are_chosen_by_their_titles(
             )
             assert refused.status_code == 400
         assert client.get("/papers.csv?topic=none").status_code == 400
+
+
+# The filters of pages: a field, a name, and the title that its thing has.
+FILTERS = [
+    ("/papers", "source", "page", "Daily papers"),
+    ("/subscriptions", "topic", "agents", "Agents of language"),
+    ("/deliveries", "subscription", "lab", "Reading group"),
+    ("/digests", "subscription", "lab", "Reading group"),
+]
+
+
+def entitled(house: House) -> House:
+    """Let a house have titles, a second subscription and a second source."""
+    settings = house.settings
+    settings["topics"]["agents"]["title"] = "Agents of language"
+    settings["sources"]["page"]["title"] = "Daily papers"
+    settings["sources"]["other"] = settings["sources"]["page"] | {"path": "other/*.txt"}
+    settings["subscriptions"]["lab"]["title"] = "Reading group"
+    settings["subscriptions"]["old"] = settings["subscriptions"]["lab"] | {"title": "Others"}
+    settings["sources"]["other"]["title"] = "Others"
+    return house
+
+
+def test_filters_show_titles_and_of_equal_ones_the_name(house: House) -> None:
+    entitled(house)
+    house.settings["sources"]["other"]["title"] = "Daily papers"
+    house.settings["subscriptions"]["old"]["title"] = "Reading group"
+    house.run(AGENTS)
+    with pages(house) as (_, client):
+        for path, field, name, title in FILTERS:
+            shown = client.get(path, params={field: name}).text
+            text = title if field == "topic" else f"{title} ({name})"
+            assert f'<option value="{name}" selected>{text}</option>' in shown
+
+
+def test_filters_too_long_for_a_list_take_titles(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "MOST_LISTED", 1)
+    entitled(house).run(AGENTS)
+    house.settings["topics"]["none"] = {"query": "zebra"}
+    with pages(house) as (_, client):
+        for path, field, name, title in FILTERS:
+            by_name = client.get(path, params={field: name})
+            assert (
+                f'<input name="{field}" value="{name}" placeholder="title or name"' in by_name.text
+            )
+            by_title = client.get(path, params={field: title.upper()})
+            assert by_title.status_code == 200
+            if path == "/papers":
+                assert found(by_title) == found(by_name) == [AGENTS[0]]
+            else:
+                assert f'value="{name}"' in by_title.text
 
 
 def test_a_day_is_that_of_the_viewer(house: House) -> None:

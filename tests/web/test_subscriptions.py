@@ -65,6 +65,7 @@ def test_an_operator_sees_all_that_one_person_gets_two_clicks_away(shared: Any):
     assert "Mondays and Thursdays at 07:00 (UTC)" in shown
     assert "Next digest:" in shown
     assert "22 Nov 06:00 sent" in shown
+    assert "Stop all digests" in shown
     assert client.get("/people/eve@example.org", headers=by(OP)).status_code == 404
 
 
@@ -386,7 +387,7 @@ def test_readers_are_told_in_plain_words_what_became_of_a_digest(shared: Any):
     assert "superseded" in text_of(client.get(f"/people/{BOB}", headers=by(OP)))
 
 
-def test_an_answer_for_several_topics_of_a_paper_is_one_rating(shared: Any):
+def test_what_is_answered_to_a_paper_for_several_topics_and_saved_is_one_rating(shared: Any):
     app, client = shared
     given = [
         Judgement("own", topic, 1, BOB, verdict, app.runtime.clock.now(), "page")
@@ -398,9 +399,9 @@ def test_an_answer_for_several_topics_of_a_paper_is_one_rating(shared: Any):
     for path, who in (("/me", BOB), (f"/people/{BOB}", OP)):
         shown = text_of(client.get(path, headers=by(who)))
         ratings = shown.partition("Ratings ")[2].partition("Newest deliveries")[0]
-        assert ratings.startswith("2 ")
-        assert ratings.count("more like this") == ratings.count(" saved") == 1
-    assert "ratings 2 " in text_of(client.get("/subscriptions/own", headers=by(OP)))
+        assert ratings.startswith("1 ")
+        assert ratings.count("more like this, saved ·") == 1
+    assert "ratings 1 " in text_of(client.get("/subscriptions/own", headers=by(OP)))
 
 
 def test_a_paused_subscription_has_no_next_digest_in_a_spreadsheet(house: House):
@@ -436,6 +437,18 @@ def test_what_an_operator_stopped_a_reader_cannot_resume(shared: Any):
     client.post("/me", data=resume, headers=by(BOB) | SAME_ORIGIN)
     assert len(suppressed(app)) == 1
     assert ">Resume<" in client.get(f"/people/{BOB}", headers=by(OP)).text
+
+
+def test_a_folder_of_pages_is_no_person(house: House):
+    """Its subscriptions are stopped one by one; there is no reader who could rate a paper."""
+    house.run(AGENTS)
+    folder = f"/people/{house.folder / 'pages'}"
+    with pages(house) as (_, client):
+        assert folder in map(unquote, links(client.get("/subscriptions").text))
+        shown = client.get(folder)
+        assert shown.status_code == 200
+        assert "Folder of pages" in shown.text and ">Stop<" in shown.text
+        assert "Stop all digests" not in shown.text and "Ratings" not in shown.text
 
 
 def test_every_page_of_a_library_with_300_patrons_is_short_and_asks_the_store_little(

@@ -71,7 +71,7 @@ def _noting(shown: Digest) -> Digest:
         return shown
     are = "is" if shown.more == 1 else "are"
     note = f"{format_count(shown.more, 'more paper')} {are} listed in the attached {ATTACHMENT}."
-    return replace(shown, notes=(note, *shown.notes))
+    return replace(shown, notes=(note, *shown.notes), remarks=(*shown.remarks, note))
 
 
 def _titles(digest: Digest, rest: Iterable[DigestSection], templates: Templates) -> Iterator[str]:

@@ -8,7 +8,9 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import unquote
 
+from monitor.setting_types import MAX_TITLE_CHARS
 from monitor.sources.xml_records import records
+from monitor.text import clean
 from monitor.text.arxiv_categories import as_arxiv_writes
 
 # The feeds of arXiv, whose kind fills in the days that they leave out.
@@ -22,29 +24,49 @@ def read_opml(content: bytes, taken: Collection[str] = ()) -> dict[str, dict[str
     None has a name of `taken`. A feed that is listed twice is one source. Raises XmlError.
     """
     sources: dict[str, dict[str, Any]] = {}
+    names, seen = _NewNames(taken), set[str]()
     for outline in records(content, (), heads={"outline"}, roots={"opml"}):
         attributes = {name.lower(): value.strip() for name, value in outline.attrib.items()}
         url = re.sub("^feed:(?=//)", "http:", attributes.get("xmlurl", ""))  # some write so
+        arxiv = _ARXIV.fullmatch(unquote(url))
         if not url.lower().startswith(("http://", "https://")):
             continue
-        source: dict[str, Any] = {"kind": "feed", "url": url.replace("${", "$${")}
-        if arxiv := _ARXIV.fullmatch(unquote(url)):
-            source = {
-                "kind": "arxiv",
-                "categories": [as_arxiv_writes(name) or name for name in arxiv[1].split("+")],
-            }
-        if source not in sources.values():
-            title = attributes.get("title") or attributes.get("text", "")
-            sources[_new_name(title, url, {*sources, *taken})] = source
+        categories = [as_arxiv_writes(n) or n for n in arxiv[1].split("+")] if arxiv else []
+        feed = "+".join(categories) or url
+        if feed in seen:
+            continue
+        seen.add(feed)
+        title = attributes.get("title") or attributes.get("text", "")
+        name = names.make(title, url)
+        source: dict[str, Any] = {"kind": "feed", "url": _literal(url)}
+        if categories:
+            source = {"kind": "arxiv", "categories": categories}
+        if shown := clean(title)[:MAX_TITLE_CHARS].strip():
+            source["title"] = _literal(shown)
+        sources[name] = source
     return sources
 
 
-def _new_name(title: str, url: str, taken: Collection[str]) -> str:
-    """Return a name in small ASCII letters that is not taken yet."""
-    host = url.split("/")[2].rpartition("@")[2]  # without a password
-    name = _plain(title) or _plain(host) or "feed"
-    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    return name if name not in taken else next(n for n in numbered if n not in taken)
+def _literal(text: str) -> str:
+    """Return a text as a setting in which no variable of the environment is read."""
+    return text.replace("${", "$${")
+
+
+class _NewNames:
+    """Names in small ASCII letters, each given once."""
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = set(taken)
+        self._last_numbers: dict[str, int] = {}
+
+    def make(self, title: str, url: str) -> str:
+        host = url.split("/")[2].rpartition("@")[2]  # without a password
+        stem = name = _plain(title) or _plain(host) or "feed"
+        while name in self._taken:
+            self._last_numbers[stem] = self._last_numbers.get(stem, 1) + 1
+            name = f"{stem}-{self._last_numbers[stem]}"
+        self._taken.add(name)
+        return name
 
 
 def _plain(text: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
+from importlib.metadata import version
 from urllib.parse import parse_qs
 
 from msgspec import structs
@@ -46,7 +48,9 @@ from monitor.commands.topic_trial import topic_of, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.sources import runs
+from monitor.web import api_answers as answers
 from monitor.web.access import Role
+from monitor.web.openapi import OBJECT, Address, Schema, document
 from monitor.web.pages.references import visible_references
 from monitor.web.routes import PageRoute, Routes
 from monitor.web.site import API, PAGES, SEARCHES, Visit
@@ -61,17 +65,34 @@ MAX_SLACK_BYTES = 1024 * 1024
 routes = Routes()
 
 
-# A description of each address, by its path.
-_ABOUT: dict[str, str] = {}
+_addresses: list[Address] = []
+
+# The parameters of addresses.
+_PARAMETERS = {
+    "q": "a query in the language of topics; /topics/try also takes the name of a topic",
+    "subscription": "the name of a subscription",
+    "library": "the name of a library",
+    "who": "the name of a subscription, or the address of a recipient",
+    "id": "the number of a paper; also an identifier, a link or a title",
+    "limit": "how many at most",
+    "after": "how many come before those listed",
+    "before": "the id of the digest before which the listed ones were composed",
+}
 
 
 def _answers(
-    path: str, role: Role, about: str, thread: str = "", takes: Collection[str] = ()
+    path: str,
+    role: Role,
+    about: str,
+    schema: Schema,
+    thread: str = "",
+    takes: Collection[str] = (),
 ) -> Callable[[Callable[[Visit], Answer]], Callable[[Visit], Answer]]:
     """Add an address with the JSON that a function returns."""
 
     def add(work: Callable[[Visit], Answer]) -> Callable[[Visit], Answer]:
-        _ABOUT[f"{VERSION}{path}"] = about
+        named = {name: _PARAMETERS[name] for name in (*re.findall(r"{(\w+)}", path), *takes)}
+        _addresses.append(Address(f"{VERSION}{path}", about, named, schema))
         routes.page(f"{VERSION}{path}", role, thread, takes=takes)(
             lambda visit: JSONResponse(work(visit))
         )
@@ -80,17 +101,27 @@ def _answers(
     return add
 
 
-@_answers("", Role.READER, "these addresses")
+def _allowed(visit: Visit) -> list[Address]:
+    """Return the addresses that a viewer may ask."""
+    paths = {route.path for route in routes if route.role <= visit.viewer.role}
+    return [address for address in _addresses if address.path in paths]
+
+
+@_answers("", Role.READER, "these addresses", answers.ADDRESSES)
 def get_index(visit: Visit) -> Answer:
-    allowed = {route.path for route in routes if route.role <= visit.viewer.role}
-    addresses = [{"path": path, "about": _ABOUT[path]} for path in _ABOUT if path in allowed]
-    return {"addresses": addresses}
+    return {"addresses": [pick(address, "path about") for address in _allowed(visit)]}
+
+
+@_answers("openapi.json", Role.READER, "these addresses as an OpenAPI document", OBJECT)
+def get_openapi(visit: Visit) -> Answer:
+    return document(_allowed(visit), version("paper-monitor"))
 
 
 @_answers(
     "papers",
     Role.READER,
     "the newest papers that ?q= matches; &limit=1000",
+    answers.PAPERS,
     SEARCHES,
     takes=("q", "limit"),
 )
@@ -99,7 +130,13 @@ def get_papers(visit: Visit) -> Answer:
     return papers_json(find_all(visit.runtime, query, most=_limit(visit), bounded=True))
 
 
-@_answers("papers/rated", Role.OPERATOR, "all ratings; ?subscription=NAME", takes=("subscription",))
+@_answers(
+    "papers/rated",
+    Role.OPERATOR,
+    "all ratings; ?subscription=NAME",
+    answers.RATED,
+    takes=("subscription",),
+)
 def get_rated(visit: Visit) -> Answer:
     scope = RaterScope(visit.query_params.get("subscription", ""))
     return rated_json(rated(visit.runtime, scope))
@@ -109,6 +146,7 @@ def get_rated(visit: Visit) -> Answer:
     "papers/saved",
     Role.READER,
     "the papers that you saved, an operator all; ?subscription=",
+    answers.SAVED,
     takes=("subscription",),
 )
 def get_saved(visit: Visit) -> Answer:
@@ -118,7 +156,12 @@ def get_saved(visit: Visit) -> Answer:
     return saved_json(saved(visit.runtime, name, viewer.author))
 
 
-@_answers("explain/{id}", Role.OPERATOR, "where a paper came from, and what became of it")
+@_answers(
+    "explain/{id}",
+    Role.OPERATOR,
+    "where a paper came from, and what became of it",
+    answers.EXPLANATION,
+)
 def get_paper(visit: Visit) -> Answer:
     found = explain_or_find(visit.runtime, visit.path_params["id"])
     return references_json(found) if isinstance(found, list) else explanation_json(found)
@@ -128,6 +171,7 @@ def get_paper(visit: Visit) -> Answer:
     "references",
     Role.READER,
     "the entries of your libraries, and what became of them; ?library=NAME",
+    answers.REFERENCES,
     takes=("library",),
 )
 def get_references(visit: Visit) -> Answer:
@@ -135,7 +179,12 @@ def get_references(visit: Visit) -> Answer:
 
 
 @_answers(
-    "topics/try", Role.OPERATOR, "what the query or topic ?q= matches", SEARCHES, takes=("q",)
+    "topics/try",
+    Role.OPERATOR,
+    "what the query or topic ?q= matches",
+    answers.TRIAL,
+    SEARCHES,
+    takes=("q",),
 )
 def get_trial(visit: Visit) -> Answer:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
@@ -146,6 +195,7 @@ def get_trial(visit: Visit) -> Answer:
     "topics",
     Role.READER,
     "topics and what they matched; ?limit=1000, after=COUNT",
+    answers.TOPICS,
     PAGES,
     takes=("limit", "after"),
 )
@@ -159,6 +209,7 @@ def get_topics(visit: Visit) -> Answer:
     "subscriptions",
     Role.READER,
     "who gets what, when, and what waits; ?who=NAME or ADDRESS, limit=1000, after=COUNT",
+    answers.SUBSCRIPTIONS,
     PAGES,
     takes=("who", "limit", "after"),
 )
@@ -183,6 +234,7 @@ def get_subscriptions(visit: Visit) -> Answer:
     "digests",
     Role.READER,
     "digests, newest first; ?subscription=, limit=50, before=ID",
+    answers.DIGESTS,
     takes=("subscription", "limit", "before"),
 )
 def get_digests(visit: Visit) -> Answer:
@@ -190,38 +242,48 @@ def get_digests(visit: Visit) -> Answer:
     name, address = visit.query_params.get("subscription", ""), address_of(visit.viewer.address)
     names = [visit.require_subscription(name)] if name else [s.name for s in visit.subscriptions]
     limit = min(visit.number("limit") or USUAL_DIGESTS, MOST_DIGESTS)
-    answers = []
+    listing = []
     with visit.runtime.database.reading() as tx:
         listed = digests.newest(tx, names, limit, visit.number("before"))
         sent = deliveries.of_digests(tx, [digest.id for digest in listed])
     for digest in listed:
         shown = [
-            pick(delivery, "channel recipient state error")
+            pick(delivery, answers.OF_DELIVERY_OF_DIGEST)
             for delivery in sent[digest.id]
             if visit.viewer.is_operator or address_of(delivery.recipient) == address
         ]
-        fields = "id subscription period papers changes"
-        answers.append(pick(digest, fields) | {"deliveries": shown})
-    return {"digests": answers}
+        listing.append(pick(digest, answers.OF_DIGEST) | {"deliveries": shown})
+    return {"digests": listing}
 
 
-@_answers("sources", Role.OPERATOR, "sources, when each was read, and their problems", PAGES)
+@_answers(
+    "sources",
+    Role.OPERATOR,
+    "sources, when each was read, and their problems",
+    answers.SOURCES,
+    PAGES,
+)
 def get_sources(visit: Visit) -> Answer:
     return {"sources": plain(sources_status(visit.runtime))}
 
 
-@_answers("status", Role.OPERATOR, "the state of everything, and why nothing came")
+@_answers("status", Role.OPERATOR, "the state of everything, and why nothing came", answers.STATUS)
 def get_status(visit: Visit) -> Answer:
     return status_json(status(visit.runtime, probe=False))
 
 
-@_answers("deliveries", Role.OPERATOR, "the newest 10,000 deliveries")
+@_answers("deliveries", Role.OPERATOR, "the newest 10,000 deliveries", answers.DELIVERIES)
 def get_deliveries(visit: Visit) -> Answer:
     with visit.runtime.database.reading() as tx:
         return deliveries_json(deliveries.listing(tx, limit=MOST))
 
 
-@_answers("suppressions", Role.OPERATOR, "who gets nothing, since when and until when")
+@_answers(
+    "suppressions",
+    Role.OPERATOR,
+    "who gets nothing, since when and until when",
+    answers.SUPPRESSIONS,
+)
 def get_suppressions(visit: Visit) -> Answer:
     now = visit.runtime.clock.now()
     with visit.runtime.database.reading() as tx:

@@ -16,7 +16,7 @@ from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, suppressions
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
-from monitor.web.site import MOST_LISTED, Visit, go, own_path, with_query
+from monitor.web.site import Visit, go, name_of, own_path, told_apart, with_query
 
 # Rows of each table that make a page of less than 100 KB.
 UNKNOWN, PAGE, SUPPRESSED = 40, 80, 60
@@ -40,6 +40,7 @@ def all_deliveries(visit: Visit) -> Response:
     state = visit.choice("state", _STATES)
     states = _STATES.get(state)
     chosen = {name: visit.parameter(name) for name in ("person", "subscription", "channel")}
+    chosen["subscription"] = name_of(chosen["subscription"], runtime.titles)
     conditions = deliveries.conditions_for(*chosen.values())
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx, conditions)
@@ -67,7 +68,7 @@ def all_deliveries(visit: Visit) -> Response:
         tried_again=tried_again,
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         suppressed=visit.slice(suppressed, SUPPRESSED),
-        names=[subscription.name for subscription in runtime.subscriptions[: MOST_LISTED + 1]],
+        names=told_apart(runtime.titles),
     )
 
 

@@ -20,7 +20,7 @@ from monitor.web.access import Role
 from monitor.web.guard import POLICY_OF_DOCUMENTS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
 from monitor.web.routes import Routes
-from monitor.web.site import Visit
+from monitor.web.site import Visit, name_of, told_apart
 
 PAGE = 50
 # The forms in which a digest is shown.
@@ -33,8 +33,9 @@ routes = Routes()
 
 @routes.page("/digests", Role.READER, takes=("subscription", "before"))
 def archive(visit: Visit) -> Response:
-    names = [s.name for s in visit.subscriptions]
-    chosen, before = visit.parameter("subscription"), visit.number("before")
+    titles = {s.name: visit.runtime.titles[s.name] for s in visit.subscriptions}
+    names, before = [*titles], visit.number("before")
+    chosen = name_of(visit.parameter("subscription"), titles)
     is_known = not chosen or chosen in names
     shown = [chosen] if chosen else names
     with visit.runtime.database.reading() as tx:
@@ -45,7 +46,7 @@ def archive(visit: Visit) -> Response:
         fault="" if is_known else f"There is no subscription “{chosen}”.",
         digests=newest[:PAGE],
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
-        names=names,
+        names=told_apart(titles),
         chosen=chosen,
         feed=feed_path(visit, SUBSCRIPTION, shown[0]) if is_known and len(shown) == 1 else "",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
-from monitor.channels.email.render import RATE, STOP, VIEW, ReaderLinks
+from monitor.channels.email.render import PATHS, RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.file import render_pages
 from monitor.commands.ratings import VERDICTS, Asked, ask, rate
 from monitor.commands.shown_papers import past_digest
@@ -123,7 +123,12 @@ def _show_answers(visit: Visit, done: bool = False) -> Response:
     asked = _ask(visit)
     name = asked.scope.subscription
     title = visit.runtime.titles.get(name, name)
-    return visit.show("answer", asked=asked, title=title, direction=_direction(visit), done=done)
+    # The digest that the token names: its papers can be answered by this token, too.
+    names = _names(visit, RATE, 3, visit.path_params["token"])
+    digest = f"{PATHS[VIEW]}{visit.runtime.keys.sign(VIEW, *names)}"
+    return visit.show(
+        "answer", asked=asked, title=title, direction=_direction(visit), done=done, digest=digest
+    )
 
 
 def _names(visit: Visit, purpose: str, count: int, token: str) -> tuple[str, ...]:

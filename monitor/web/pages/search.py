@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -27,7 +26,15 @@ from monitor.web.pages.feeds import (
     signed_names,
 )
 from monitor.web.routes import Routes
-from monitor.web.site import MOST_LISTED, SEARCHES, Visit, as_sentence, with_query
+from monitor.web.site import (
+    SEARCHES,
+    Visit,
+    as_sentence,
+    name_of,
+    names_of,
+    told_apart,
+    with_query,
+)
 
 # The kinds of news that the form offers: not that of papers seen too late to be news.
 KINDS = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
@@ -64,7 +71,7 @@ class SearchForm:
         if self.kind and self.kind not in KINDS:
             raise HTTPException(400, f"“{self.kind}” is not a kind of news: use {', '.join(KINDS)}")
         return PaperFilter(
-            source=self.source,
+            source=name_of(self.source, visit.source_titles),
             topic=_topic_name(visit, self.topic),
             kind=ChangeKind(self.kind) if self.kind else None,
             since=_midnight(self.since, zone),
@@ -82,24 +89,21 @@ class SearchForm:
 
 def _topic_name(visit: Visit, text: str) -> str:
     """Return the name of the topic with a name or a title, or refuse with 400."""
-    sections = visit.runtime.sections
-    if not text or text in sections:
-        return text
-    same = [name for name, rule in sections.items() if rule.title.casefold() == text.casefold()]
-    if len(same) != 1:
-        which = "more than one" if same else "no"
+    if not text:
+        return ""
+    names = names_of(text, visit.topic_titles)
+    if len(names) != 1:
+        which = "more than one" if names else "no"
         raise HTTPException(400, f"{which} topic is called “{text}”: the page Topics has the names")
-    return same[0]
+    return names[0]
 
 
-def _listed_topics(visit: Visit) -> dict[str, str] | None:
-    """Return titles of topics by name, None for too many; of equal ones, with the name."""
-    topics = visit.runtime.topics
-    if len(topics) > MOST_LISTED:
-        return None
-    titles = {topic.name: visit.runtime.sections[topic.name].title for topic in topics}
-    times = Counter(titles.values())
-    return {name: t if times[t] == 1 else f"{t} ({name})" for name, t in titles.items()}
+def _is_day(text: str) -> bool:
+    """Return whether a field for dates can hold a text; any other is shown as it was typed."""
+    try:
+        return not text or date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
@@ -126,7 +130,7 @@ def search_feed(visit: Visit) -> Response:
         return refuse_feed(visit)
     wanted = search.filter(visit)
     papers = find_page(visit.runtime, search.q, wanted, limit=NEWEST).papers
-    source = visit.source_titles.get(search.source, search.source)
+    source = visit.source_titles.get(wanted.source, search.source)
     topic = visit.runtime.sections[wanted.topic].title if wanted.topic else ""
     title = " · ".join(filter(None, (search.q, topic, source, search.kind))) or "All papers"
     news = [(stored, stored.first_seen) for stored in papers]
@@ -162,7 +166,8 @@ def search_papers(visit: Visit) -> Response:
         page=page,
         feed=feed_path(visit, SEARCH, hashed(with_query("", fields)), **fields),
         fault=fault,
-        sources=visit.source_titles,
-        topics=_listed_topics(visit),
+        sources=told_apart(visit.source_titles),
+        topics=told_apart(visit.topic_titles),
         kinds=KINDS,
+        is_day=_is_day,
     )

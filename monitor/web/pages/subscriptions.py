@@ -8,6 +8,7 @@ from functools import partial
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from monitor.channels.file import Pages
 from monitor.commands.export import csv_lines
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import rated_by
@@ -27,12 +28,13 @@ from monitor.digest.about import describe_schedule
 from monitor.digest.delivery_words import WORDS
 from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import ALL, address_of, lasting
 from monitor.store.topics import judgements, matches
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
-from monitor.web.site import MOST_LISTED, Visit, go, with_query
+from monitor.web.site import Visit, go, name_of, told_apart, with_query
 
 # Rows of a page: subscriptions, recipients, those of one person, and what is newest.
 LISTED, RECIPIENTS, OWN, NEWEST = 50, 100, 25, 10
@@ -58,7 +60,7 @@ def all_subscriptions(visit: Visit) -> Response:
         reports=count_waiting(visit.runtime, page.shown),
         chosen=chosen,
         filtered=partial(with_query, "/subscriptions", asdict(chosen)),
-        topics=[topic.name for topic in visit.runtime.topics[: MOST_LISTED + 1]],
+        topics=told_apart(visit.topic_titles),
         channels=[*visit.runtime.channels],
         troubles=TROUBLES,
         export=with_query("/subscriptions.csv", asdict(chosen)),
@@ -69,7 +71,8 @@ def all_subscriptions(visit: Visit) -> Response:
 
 def _filter(visit: Visit) -> SubscriptionFilter:
     visit.choice("trouble", TROUBLES)
-    return SubscriptionFilter(**{name: visit.parameter(name) for name in FILTERS})
+    fields = {name: visit.parameter(name) for name in FILTERS}
+    return SubscriptionFilter(**fields | {"topic": name_of(fields["topic"], visit.topic_titles)})
 
 
 def _selected(visit: Visit, chosen: SubscriptionFilter) -> list[SubscriptionReport]:
@@ -127,7 +130,7 @@ def one_subscription(visit: Visit) -> Response:
         sections=runtime.sections,
         newest=newest,
         waiting=waiting,
-        ratings=len({(answer.paper_id, answer.who, answer.verdict) for answer in answers}),
+        ratings=len({(answer.paper_id, answer.who.casefold()) for answer in answers}),
     )
 
 
@@ -163,6 +166,12 @@ def change_own(visit: Visit, fields: Form) -> Response:
     return go("/me")
 
 
+def _folders(runtime: Runtime) -> set[str]:
+    """Return the folders that digests are written into, as recipients are compared."""
+    folders = [channel for channel in runtime.channels.values() if isinstance(channel, Pages)]
+    return {address_of(to) for channel in folders for to in channel.recipients()}
+
+
 def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Response:
     runtime = visit.runtime
     page = visit.slice(subscriptions_of(runtime, address), OWN)
@@ -181,6 +190,7 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
         "person",
         recipient=address,
         is_own=is_own,
+        is_folder=address_of(address) in _folders(runtime),
         page=page,
         reports=[(known, reader_status(runtime, known.name, address)) for known in reports],
         sent=describe_schedule,
