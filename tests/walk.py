@@ -4,10 +4,13 @@ Each page begins in a copy of the checkout with an empty home. Commands run in a
 and see servers of the tests under the names that the pages write; packages come from a folder
 that is filled before. Settings that a page shows are put into the `monitor.yaml` of the folder, and
 checked. At the end it lists all that did not run, and why.
+
+With `--wheel FILE` there is no checkout: README and Getting started, with that wheel installed.
 """
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import os
 import re
@@ -33,7 +36,8 @@ from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/getting-started.md", "docs/recipes.md")
+FIRST_HOUR = ("README.md", "docs/getting-started.md")
+PAGES = (*FIRST_HOUR, "docs/recipes.md")
 # One that is not private: sources refuse private addresses. Caddy's is that of its recipe.
 ADDRESS, CADDY = "11.0.0.1", "172.30.57.2"
 HOSTS = (
@@ -47,6 +51,16 @@ LEFT_OUT = (
     (r"make (test|check|bench|faults)\b", "takes long; CI runs it, or you do"),
     (r"sudo\b|systemctl\b", "changes the machine"),
     (r"docker\b", "there is no Docker here"),
+)
+# What a page does in a clone, for those who have a wheel alone.
+WITH_WHEEL = (
+    (
+        r"make demo\b",
+        "python3 -m venv .venv",
+        ".venv/bin/pip install --quiet {wheel}",
+        ".venv/bin/paper-monitor demo demo",
+    ),
+    (r"pip install \.(?=\s|$)", "pip install --quiet {wheel}"),
 )
 FEED = """<rss version="2.0"><channel><title>Feed</title><lastBuildDate>{day}</lastBuildDate>
 <pubDate>{day}</pubDate><item><title>A language model agent for grasping robots</title>
@@ -95,6 +109,7 @@ class Walk:
 
     work: Path
     environment: dict[str, str]
+    wheel: Path | None = None
     failed: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -105,7 +120,10 @@ class Walk:
         ignored = shutil.ignore_patterns(
             ".venv*", ".git", "demo", "data", ".*_cache", "__pycache__"
         )
-        shutil.copytree(ROOT, self.checkout, ignore=ignored)
+        if self.wheel:
+            self.checkout.mkdir()
+        else:
+            shutil.copytree(ROOT, self.checkout, ignore=ignored)
         self.environment |= {"HOME": str(self.home)}
         self.go(self.checkout)
 
@@ -151,6 +169,11 @@ class Walk:
                 return
             if re.match(pattern, line):
                 self.left_out.append(f"{line}: {why}")
+                return
+        for pattern, *commands in WITH_WHEEL if self.wheel else ():
+            if re.match(pattern, line):
+                for command in commands:
+                    self.run(command.format(wheel=self.wheel))
                 return
         if re.match(r"\S*paper-monitor serve\b", line):
             # In the foreground it sends one signal alone: a second one ends the service at once.
@@ -306,8 +329,8 @@ def check_files(walk: Walk) -> None:
             walk.left_out.append(f"{command}: {program} is not installed")
 
 
-def inside(folder: Path, wheels: Path) -> int:
-    """Walk all pages in the private network; return how many commands failed."""
+def inside(folder: Path, wheels: Path, wheel: Path | None) -> int:
+    """Walk the pages in the private network; return how many commands failed."""
     failed: list[str] = []
     left_out: list[str] = []
     with network(folder) as (slack, smtp):
@@ -322,24 +345,25 @@ def inside(folder: Path, wheels: Path) -> int:
             "SSL_CERT_FILE": str(folder / "ca.pem"),
         }
         walk = None
-        for number, page in enumerate(PAGES):
+        for number, page in enumerate(FIRST_HOUR if wheel else PAGES):
             print(f"== {page}")
             if page != "docs/recipes.md":
-                walk = Walk(folder / str(number), dict(environment))
+                walk = Walk(folder / str(number), dict(environment), wheel)
             assert walk
             walk.page(page, apart=page == "docs/recipes.md")
             failed, left_out = failed + walk.failed, left_out + walk.left_out
             walk.failed, walk.left_out = [], []
         assert walk
-        (walk.home / "opt/paper-monitor").parent.mkdir()
-        (walk.home / "opt/paper-monitor").symlink_to(walk.home / "paper-monitor")
-        subprocess.run(["mount", "--bind", walk.home / "opt", "/opt"], check=True)
-        check_files(walk)
-        failed, left_out = failed + walk.failed, left_out + walk.left_out
+        if not wheel:
+            (walk.home / "opt/paper-monitor").parent.mkdir()
+            (walk.home / "opt/paper-monitor").symlink_to(walk.home / "paper-monitor")
+            subprocess.run(["mount", "--bind", walk.home / "opt", "/opt"], check=True)
+            check_files(walk)
+            failed, left_out = failed + walk.failed, left_out + walk.left_out
         print(
             f"\nThe mail server got {len(smtp.received)} mails, Slack {len(slack.posts)} messages."
         )
-        if not (smtp.received and slack.posts):
+        if not (smtp.received and (wheel or slack.posts)):
             failed.append("nothing arrived by mail or in Slack")
     print("\nDid not run:", *(left_out or ["nothing"]), sep="\n  ")
     print("\nFailed:", *(failed or ["nothing"]), sep="\n  ")
@@ -347,12 +371,19 @@ def inside(folder: Path, wheels: Path) -> int:
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--inside"]:
-        return bool(inside(*map(Path, sys.argv[2:4])))
+    parser = argparse.ArgumentParser(description="The pages, as a new user types them.")
+    parser.add_argument(
+        "--wheel", type=Path, metavar="FILE", help="with this wheel, without a clone"
+    )
+    parser.add_argument("--inside", nargs=2, type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    wheel: Path | None = arguments.wheel and arguments.wheel.resolve(strict=True)
+    if arguments.inside:
+        return bool(inside(*arguments.inside, wheel))
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder) / "wheels"
         pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", wheels]
-        subprocess.run([*pip, str(ROOT), "hatchling>=1.26", "editables"], check=True)
+        subprocess.run([*pip, str(wheel or ROOT), "hatchling>=1.26", "editables"], check=True)
         for own in wheels.glob("paper_monitor-*"):
             own.unlink()
         apart = ["unshare", "--map-root-user", "--net", "--mount", "--kill-child"]
@@ -360,6 +391,7 @@ def main() -> int:
             print("NOTHING WAS WALKED: there is no private network here (unshare)")
             return 0
         again = [sys.executable, "-m", "tests.walk", "--inside", folder, str(wheels)]
+        again += ["--wheel", str(wheel)] if wheel else []
         return subprocess.run([*apart, *again], cwd=ROOT, check=False).returncode
 
 
