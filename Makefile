@@ -131,7 +131,8 @@ image: $(VENV)/.releasing         ## the Dockerfile checked by hadolint, and bui
 	docker build --build-arg COMMIT=$$(git rev-parse HEAD) --tag paper-monitor .
 
 # linux/arm64 has not been built or run yet.
-push: $(VENV)/.developing         ## the image for both platforms, with its contents and their origin, to the registry of IMAGE
+push:                             ## the image for both platforms, with its contents and their origin, to the registry of IMAGE
+	@test -n "$(GITHUB_REPOSITORY)" || { echo "make push needs GITHUB_SERVER_URL and GITHUB_REPOSITORY"; exit 1; }
 	docker buildx build --platform linux/amd64,linux/arm64 --provenance=true --sbom=true \
 	    --build-arg COMMIT=$$(git rev-parse HEAD) --label org.opencontainers.image.source=$(REPOSITORY) \
 	    --tag $(IMAGE):$(VERSION) --tag $(IMAGE):latest --push .
