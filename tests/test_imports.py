@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("signing",),
     ("setting_types",),
     ("model",),
-    ("private_files",),
+    ("private_files", "commit"),
     ("errors",),
 )
 
@@ -165,7 +165,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "starlette": ("web/*",),
     "subprocess": (
-        *("channels/email/sendmail.py", "cli/__init__.py"),
+        *("channels/email/sendmail.py", "commit.py"),
         *("service/demo.py", "service/pages.py", "sources/sandbox.py"),
     ),
     "tempfile": (

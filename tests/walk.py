@@ -4,10 +4,13 @@ Each page that installs begins in a copy of the checkout with an empty home. Com
 private network and see servers of the tests under the names that the pages write; packages come
 from a folder that is filled before. Settings that a page shows are put into the `monitor.yaml` of
 the folder, and checked. At the end it lists all that did not run, and why.
+
+With `--wheel FILE` there is no checkout: README and Getting started, with that wheel installed.
 """
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import os
@@ -36,7 +39,7 @@ from tests.servers.smtp import ScriptedSmtp
 ROOT = Path(__file__).parents[1]
 README, DOCKER, RECIPES = "README.md", "docs/docker.md", "docs/recipes.md"
 # Each installs, and the pages after it are read with that installation.
-INSTALLING = (README, "docs/getting-started.md")
+FIRST_HOUR = (README, "docs/getting-started.md")
 PAGES = (README, DOCKER, "docs/getting-started.md", "docs/upgrading.md", RECIPES)
 # One that is not private: sources refuse private addresses. Caddy's is that of its recipe.
 ADDRESS, CADDY = "11.0.0.1", "172.30.57.2"
@@ -75,6 +78,16 @@ exit $status
 STARTS = re.compile(r"docker compose up -d\b")
 COMPOSE_PARTS = {"services", "networks"}
 WITHOUT = {"PostgreSQL": "there is no PostgreSQL here"}
+# What a page does in a clone, for those who have a wheel alone.
+WITH_WHEEL = (
+    (
+        r"make demo\b",
+        "python3 -m venv .venv",
+        ".venv/bin/pip install --quiet {wheel}",
+        ".venv/bin/paper-monitor demo demo",
+    ),
+    (r"pip install \.(?=\s|$)", "pip install --quiet {wheel}"),
+)
 FEED = """<rss version="2.0"><channel><title>Feed</title><lastBuildDate>{day}</lastBuildDate>
 <pubDate>{day}</pubDate><item><title>A language model agent for grasping robots</title>
 <link>https://example.org/1</link><description>An LLM agent.</description>
@@ -131,6 +144,7 @@ class Walk:
 
     work: Path
     environment: dict[str, str]
+    wheel: Path | None = None
     failed: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -141,7 +155,10 @@ class Walk:
         ignored = shutil.ignore_patterns(
             ".venv*", ".git", "demo", "data", ".*_cache", "__pycache__"
         )
-        shutil.copytree(ROOT, self.checkout, ignore=ignored)
+        if self.wheel:
+            self.checkout.mkdir()
+        else:
+            shutil.copytree(ROOT, self.checkout, ignore=ignored)
         self.environment |= {"HOME": str(self.home)}
         self.go(self.checkout)
 
@@ -189,12 +206,22 @@ class Walk:
             self.serve("cd data\npaper-monitor serve", f"{line}   # without a container")
         elif why := next((why for pattern, why in LEFT_OUT if re.match(pattern, line)), ""):
             self.left_out.append(f"{line}: {why}")
+        elif self.wheel and (commands := self._with_wheel(line)):
+            for command in commands:
+                self.run(command)
         elif re.match(r"\S*paper-monitor serve\b", line):
             self.serve(line.split(" #")[0], line)
         elif " docs/examples/" in line:
             self.run(f"(cd {self.checkout} && {line})", line)
         else:
             self.run(line)
+
+    def _with_wheel(self, line: str) -> list[str]:
+        """Return what stands for a line of a clone where there is a wheel alone."""
+        for pattern, *commands in WITH_WHEEL:
+            if re.match(pattern, line):
+                return [command.format(wheel=self.wheel) for command in commands]
+        return []
 
     def serve(self, command: str, written: str) -> None:
         """Start a service, and end it as soon as its pages are served."""
@@ -367,8 +394,8 @@ def check_files(walk: Walk) -> None:
             walk.left_out.append(f"{command}: {program} is not installed")
 
 
-def inside(folder: Path, wheels: Path) -> int:
-    """Walk all pages in the private network; return how many commands failed."""
+def inside(folder: Path, wheels: Path, wheel: Path | None) -> int:
+    """Walk the pages in the private network; return how many commands failed."""
     failed: list[str] = []
     left_out: list[str] = []
     with network(folder) as (slack, smtp):
@@ -383,11 +410,11 @@ def inside(folder: Path, wheels: Path) -> int:
             "SSL_CERT_FILE": str(folder / "ca.pem"),
         }
         walk = None
-        for number, page in enumerate(PAGES):
+        for number, page in enumerate(FIRST_HOUR if wheel else PAGES):
             print(f"== {page}")
-            if page in INSTALLING:
+            if page in FIRST_HOUR:
                 typed = TYPED if page == README else {}
-                walk = Walk(folder / str(number), environment | typed)
+                walk = Walk(folder / str(number), environment | typed, wheel)
             assert walk
             if page == DOCKER:
                 walk.go(walk.checkout)
@@ -395,15 +422,16 @@ def inside(folder: Path, wheels: Path) -> int:
             failed, left_out = failed + walk.failed, left_out + walk.left_out
             walk.failed, walk.left_out = [], []
         assert walk
-        (walk.home / "opt/paper-monitor").parent.mkdir()
-        (walk.home / "opt/paper-monitor").symlink_to(walk.home / "paper-monitor")
-        subprocess.run(["mount", "--bind", walk.home / "opt", "/opt"], check=True)
-        check_files(walk)
-        failed, left_out = failed + walk.failed, left_out + walk.left_out
+        if not wheel:
+            (walk.home / "opt/paper-monitor").parent.mkdir()
+            (walk.home / "opt/paper-monitor").symlink_to(walk.home / "paper-monitor")
+            subprocess.run(["mount", "--bind", walk.home / "opt", "/opt"], check=True)
+            check_files(walk)
+            failed, left_out = failed + walk.failed, left_out + walk.left_out
         print(
             f"\nThe mail server got {len(smtp.received)} mails, Slack {len(slack.posts)} messages."
         )
-        if not (smtp.received and slack.posts):
+        if not (smtp.received and (wheel or slack.posts)):
             failed.append("nothing arrived by mail or in Slack")
     print("\nDid not run:", *(left_out or ["nothing"]), sep="\n  ")
     print("\nFailed:", *(failed or ["nothing"]), sep="\n  ")
@@ -411,12 +439,19 @@ def inside(folder: Path, wheels: Path) -> int:
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["--inside"]:
-        return bool(inside(*map(Path, sys.argv[2:4])))
+    parser = argparse.ArgumentParser(description="The pages, as a new user types them.")
+    parser.add_argument(
+        "--wheel", type=Path, metavar="FILE", help="with this wheel, without a clone"
+    )
+    parser.add_argument("--inside", nargs=2, type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    wheel: Path | None = arguments.wheel and arguments.wheel.resolve(strict=True)
+    if arguments.inside:
+        return bool(inside(*arguments.inside, wheel))
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder) / "wheels"
         pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", wheels]
-        subprocess.run([*pip, str(ROOT), "hatchling>=1.26", "editables"], check=True)
+        subprocess.run([*pip, str(wheel or ROOT), "hatchling>=1.26", "editables"], check=True)
         for own in wheels.glob("paper_monitor-*"):
             own.unlink()
         apart = ["unshare", "--map-root-user", "--net", "--mount", "--kill-child"]
@@ -424,6 +459,7 @@ def main() -> int:
             print("NOTHING WAS WALKED: there is no private network here (unshare)")
             return 0
         again = [sys.executable, "-m", "tests.walk", "--inside", folder, str(wheels)]
+        again += ["--wheel", str(wheel)] if wheel else []
         return subprocess.run([*apart, *again], cwd=ROOT, check=False).returncode
 
 

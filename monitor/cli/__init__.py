@@ -9,20 +9,19 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import subprocess
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from monitor.cli.options import with_common_options
+from monitor.commit import find_commit
 from monitor.errors import NEAREST_NAMES, ConfigError, MonitorError, UsageError
 
 # Most commands create fewer objects than this. Garbage collection at Python's own threshold takes a
@@ -249,20 +248,10 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        commit = _commit()
+        commit = find_commit()
         of = f" (commit {commit[:12]})" if commit else ""
         typer.echo(f"paper-monitor {version('paper-monitor')}{of}")
         raise typer.Exit
-
-
-def _commit() -> str:
-    """Return the commit that the image was built from, or that is checked out; "" elsewhere."""
-    root = Path(__file__).parents[2]
-    if (root / ".git").exists():
-        git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
-        with suppress(OSError):
-            return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-    return os.environ.get("PAPER_MONITOR_COMMIT", "")
 
 
 @app.callback(help=DESCRIPTION)
