@@ -55,7 +55,13 @@ class SourceRole:
         raise NotImplementedError
 
     def save_progress(
-        self, tx: Transaction, document: str, content: str, stored: int, ended: bool, now: datetime
+        self,
+        tx: Transaction,
+        document: str,
+        content: str,
+        stored: int,
+        is_finished: bool,
+        now: datetime,
     ) -> None:
         """Record how many records of a document are stored, in the transaction that stores them."""
 
@@ -83,9 +89,15 @@ class News(SourceRole):
         return store_papers(tx, chunk, runtime.guarded_libraries, runtime.reference_lists)
 
     def save_progress(
-        self, tx: Transaction, document: str, content: str, stored: int, ended: bool, now: datetime
+        self,
+        tx: Transaction,
+        document: str,
+        content: str,
+        stored: int,
+        is_finished: bool,
+        now: datetime,
     ) -> None:
-        reading_state.set_document(tx, self.source, content, document, stored, ended, now)
+        reading_state.set_document(tx, self.source, content, document, stored, is_finished, now)
 
 
 class NewsAboutLibraries(News):
@@ -110,8 +122,8 @@ class Entries(SourceRole):
         return 0, collections.last_content(tx, self.source, document) == self._mark(content)
 
     def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
-        _, ended = self.read_before(tx, dump, content)
-        return super().dump_states(tx, dump, content) if ended else []
+        _, is_finished = self.read_before(tx, dump, content)
+        return super().dump_states(tx, dump, content) if is_finished else []
 
     def begin_document(self, document: str) -> None:
         with self.runtime.database.ingesting() as tx:

@@ -392,9 +392,9 @@ class RunRecorder:
         error: str = "",
         document: str | None = None,
         validators: Mapping[str, str] | None = None,
-        end: SaveProgress | None = None,
+        record_end: SaveProgress | None = None,
     ) -> Run:
-        """Close the run; `end` records how far the document was read, in the same transaction."""
+        """Close the run; `record_end` stores how far the document was read, in its transaction."""
         finished, error = self.runtime.clock.now(), self.configured.variables.hide(error)
         run = structs.replace(
             self.run, document=document, outcome=outcome, error=error, finished=finished
@@ -403,8 +403,8 @@ class RunRecorder:
             first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
             log.info("set aside", source=run.source, document=document, first=first)
         with self.runtime.database.writing() as tx:
-            if end:
-                end(tx, finished)
+            if record_end:
+                record_end(tx, finished)
             runs.save(tx, self._run_id, run, validators)
             if outcome in (RunOutcome.UNCHANGED, RunOutcome.FAILED):
                 runs.fold_repeated(tx, self._run_id, run)
