@@ -163,7 +163,7 @@ def ingest(
         except DeferredError:
             reading.recorder.discard()
             raise
-        role.end_source()
+        role.source_read()
         wait = reading.wait
         reason = configured.variables.hide(str(wait or ""))
         if wait:
@@ -232,7 +232,7 @@ class _Pass:
             if not names and (about := self.configured.asked_about):
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
-            self.role.end_documents(names)
+            self.role.documents_seen(names)
         except (StoreError, DeferredError):
             raise
         except WaitError as fault:
@@ -370,7 +370,7 @@ class _Pass:
         def record_end(tx: Transaction, now: datetime) -> None:
             progress(cursor, is_finished, tx, now)
             if is_complete and cursor.offset:
-                self.role.end_document(tx, document.name, content, now)
+                self.role.document_read(tx, document.name, content, now)
             if is_complete:
                 address = self.configured.address
                 reading_state.read_whole(tx, self.configured.name, address, now, document.lifetime)
