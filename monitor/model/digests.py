@@ -353,7 +353,7 @@ class Digest:
     period: str
     due_at: datetime
     timezone: str
-    # When the last digest was due, None for the first.
+    # When the last digest was composed, None for the first.
     covers_from: datetime | None
     composed_at: datetime
     groups: tuple[DigestSection, ...]
