@@ -142,7 +142,7 @@ class Entries(SourceRole):
         # A folder without documents may be one whose disk is not mounted.
         at_once, now = self.leaves_at_once and bool(present), self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
-            collections.sort_new_keys(tx)
+            collections.index_pending_keys(tx)
             collections.mark_documents_missing(tx, self.source, present, now, at_once=at_once)
         repeat(
             self.runtime,
