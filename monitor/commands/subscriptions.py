@@ -224,7 +224,7 @@ def report_topics(
         counts = matches.recent_counts(tx, runtime.clock.now())
     subscribed = Counter(topic for subscription in known for topic in subscription.topics)
     for topic in topics:
-        title = runtime.sections[topic.name].title
+        title = runtime.group_rules[topic.name].title
         yield TopicReport(
             topic.name, title, topic.query, subscribed[topic.name], counts.get(topic.name, 0)
         )

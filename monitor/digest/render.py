@@ -48,8 +48,8 @@ from monitor.errors import Fault, TemplateError, nearest
 from monitor.model import (
     AboutSubscription,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     Formula,
     OtherTitle,
     Paper,
@@ -440,7 +440,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 _VALUES: tuple[Any, ...] = (
-    *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
+    *(Digest, DigestGroup, DigestPaper, Paper, OtherTitle, AboutSubscription),
     *(Passage, Found, Link, ReferenceEvent, SiteNote),
 )
 _FIELDS = {value: frozenset(value.__match_args__) for value in _VALUES}

@@ -285,7 +285,7 @@ def _digest(
             news,
             subscription.settings.max,
             _late(subscription, state, now),
-            rules=runtime.sections,
+            rules=runtime.group_rules,
             sources={name: runtime.labels[name] for name in news_sources},
             order=order.place,
             order_groups=order.place_groups,
@@ -355,7 +355,7 @@ def _next_after(
 def _about(
     runtime: Runtime, subscription: Subscription, slot: Slot, upcoming: NextDigest
 ) -> AboutSubscription:
-    rules, settings = runtime.sections, subscription.settings
+    rules, settings = runtime.group_rules, subscription.settings
     url, operator = runtime.settings.public_url, runtime.settings.operator
     contact = next(iter(operator.email), "") if operator else ""
     return AboutSubscription(

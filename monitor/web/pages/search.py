@@ -82,10 +82,10 @@ class SearchForm:
 
 def _topic_name(visit: Visit, text: str) -> str:
     """Return the name of the topic with a name or a title, or refuse with 400."""
-    sections = visit.runtime.sections
-    if not text or text in sections:
+    group_rules = visit.runtime.group_rules
+    if not text or text in group_rules:
         return text
-    same = [name for name, rule in sections.items() if rule.title.casefold() == text.casefold()]
+    same = [name for name, rule in group_rules.items() if rule.title.casefold() == text.casefold()]
     if len(same) != 1:
         which = "more than one" if same else "no"
         raise HTTPException(400, f"{which} topic is called “{text}”: the page Topics has the names")
@@ -97,7 +97,7 @@ def _listed_topics(visit: Visit) -> dict[str, str] | None:
     topics = visit.runtime.topics
     if len(topics) > MOST_LISTED:
         return None
-    titles = {topic.name: visit.runtime.sections[topic.name].title for topic in topics}
+    titles = {topic.name: visit.runtime.group_rules[topic.name].title for topic in topics}
     times = Counter(titles.values())
     return {name: t if times[t] == 1 else f"{t} ({name})" for name, t in titles.items()}
 
@@ -127,7 +127,7 @@ def search_feed(visit: Visit) -> Response:
     wanted = search.filter(visit)
     papers = find_page(visit.runtime, search.q, wanted, limit=NEWEST).papers
     source = visit.source_titles.get(search.source, search.source)
-    topic = visit.runtime.sections[wanted.topic].title if wanted.topic else ""
+    topic = visit.runtime.group_rules[wanted.topic].title if wanted.topic else ""
     title = " · ".join(filter(None, (search.q, topic, source, search.kind))) or "All papers"
     news = [(stored, stored.first_seen) for stored in papers]
     return show_feed(visit, title, (SEARCH, name), news, search.path("/papers"), **fields)
