@@ -170,7 +170,7 @@ def _uncut(
     """Return a sentence without an opening that points back; one too long is cut at its end."""
     start, end = window
     if not keeps_opening:
-        start += leading_length(text[start : min(end, start + _LONGEST_READ)])
+        start += left_out_length(text[start : min(end, start + _LONGEST_READ)])
     after = ""
     if end - start > EXCERPT_LIMIT:
         pauses = _PAUSE.finditer(text, start + EXCERPT_LIMIT // 2, start + EXCERPT_LIMIT)
@@ -391,7 +391,7 @@ _SUBJECT = (
     rf"(?=(?:we|i(?!\.)|here|our|(?:in )?{_THIS_PAPER}|the (?:paper|work|article|authors?)"
     r"|(?:an?|the) [^,.;]{1,90}? (?:is|are|was|were) (?:then |also )?\w+ed)\b)"
 )
-_LINKING = re.compile(
+_CONNECTIVE = re.compile(
     r"(?:however|therefore|thus|hence|then|moreover|further(?:more)?|additionally|in addition|also"
     r"|in (?:particular|specific|response|contrast|fact|short|summary|conclusion|turn|detail)|next"
     r"|specifically|(?:more|to be) (?:specific|precise)(?:ally|ly)?|(?:con|sub)sequently|concretely"
@@ -455,10 +455,10 @@ _REFERS_BACK_LOSS = 5.0
 _CONTINUES_LOSS = 1.0
 
 
-def opening_length(sentence: str) -> int:
-    """Return the length of the opening that only ties a sentence to those before it."""
+def connective_length(sentence: str) -> int:
+    """Return the length of the connectives that tie a sentence to those before it."""
     end = 0
-    while opening := _LINKING.match(sentence, end) or _OPENING_CLAUSE.match(sentence, end):
+    while opening := _CONNECTIVE.match(sentence, end) or _OPENING_CLAUSE.match(sentence, end):
         if opening.re is _OPENING_CLAUSE and not _OPENING_REFERS_BACK.match(opening[0]):
             break
         end = opening.end()
@@ -468,7 +468,7 @@ def opening_length(sentence: str) -> int:
 def _after_opening(text: str, places: Sequence[Span], window: Span) -> int:
     """Return where a window begins after its opening, or its start if the opening has a match."""
     start, end = window
-    after = start + opening_length(text[start : min(end, start + _LONGEST_READ)])
+    after = start + connective_length(text[start : min(end, start + _LONGEST_READ)])
     return start if any(a < after and start < b for a, b in places) else after
 
 
@@ -488,7 +488,7 @@ def standalone_value(sentence: str) -> float:
         value += next((gain for pattern, gain in _ALSO_GAINS if pattern.search(sentence)), 0.0)
     if value <= 0:
         return value
-    alone = sentence[opening_length(sentence) :]
+    alone = sentence[connective_length(sentence) :]
     if _REFERS_BACK.match(alone):
         return value - _REFERS_BACK_LOSS
     return value - _CONTINUES_LOSS if _CONTINUES.search(alone) else value
@@ -496,7 +496,7 @@ def standalone_value(sentence: str) -> float:
 
 # Where a long sentence may end: a comma, but not in a number.
 _PAUSE = re.compile(r"[,;:](?= )| (?=[(–—])")
-_LEADS_ON = _at_word(
+_DEPENDS_ON_PREVIOUS = _at_word(
     rf"^(?:this|these|those){_NOT_PAPER}|^we (?:\w+ ){{1,2}}(?:that )?th(?:is|ese){_NOT_PAPER}"
     r"|^we (?:\w+ ?)?(?:instead|indeed|then|therefore|thus|hence|next|believe|hope|further)\b"
     r"|^(?:and|or|but|while|whereas|because|building up?on|turning to|here,? the)\b",
@@ -510,7 +510,7 @@ _POINTS_BACK = re.compile(
     r"|^\w+ then\b"
 )
 _IN_THIS_PAPER = _at_word(rf"(?:in |of )?{_THIS_PAPER}\b")
-_LEADING = re.compile(
+_ENUMERATING_OPENING = re.compile(
     rf"(?:(?:first(?:ly)?|to (?:start|begin)(?: with)?|in the first place), )(?={_SUBJECT}|\w)"
     rf"|(?:motivated|inspired|guided|driven) by [^.;:?!]{{1,120}}?, {_SUBJECT}",
     re.IGNORECASE,
@@ -522,21 +522,20 @@ _LEAST_OF_SECOND = 1.5
 _POINTS_BACK_LOSS = 2.0
 
 
-def leading_length(sentence: str) -> int:
+def left_out_length(sentence: str) -> int:
     """Return the length of the opening that rule 2 leaves out."""
-    end = opening_length(sentence)
-    leading = _LEADING.match(sentence, end)
-    return leading.end() if leading else end
+    end = connective_length(sentence)
+    opening = _ENUMERATING_OPENING.match(sentence, end)
+    return opening.end() if opening else end
 
 
 def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
     """Return `standalone_value`, more for the paper as a whole, less for what points back.
 
-    The first sentence of an abstract names no result: what improves or outperforms there is not
-    the authors' work.
+    A claim of improvement in the first sentence is usually about others' work, so it scores 0.
     """
     value, lower = standalone_value(sentence), sentence.lower()
-    start = leading_length(sentence)
+    start = left_out_length(sentence)
     alone = lower[start:]
     if value <= _RESULTS:
         value = next((gain for pattern, gain in _I_DO if pattern.search(alone)), value)
@@ -544,7 +543,7 @@ def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
         return 0.0
     if value <= 0:
         return value
-    if _LEADS_ON.search(alone):
+    if _DEPENDS_ON_PREVIOUS.search(alone):
         return value - _REFERS_BACK_LOSS
     if value < _MAKES and _WE_BUILD.search(alone):
         value += 1
@@ -605,7 +604,7 @@ def says_where(sentence: str, has_address: bool) -> bool:
         return False
     if has_address and (length <= _FEW_WORDS_BESIDE_ADDRESS or not _CLAIM.search(sentence)):
         return True
-    return bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
+    return bool(_SAYS_WHERE.match(sentence, connective_length(sentence)))
 
 
 # A run of signs is looked at once, from its beginning: a text may be nothing but dots.
