@@ -9,8 +9,9 @@ from difflib import SequenceMatcher
 from msgspec import structs
 
 from monitor.digest.draft import Draft
-from monitor.digest.excerpt import sentences, words_of_all
+from monitor.digest.excerpt import words_of_all
 from monitor.digest.lines import choose_note
+from monitor.digest.sentence_value import sentences
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     ChangeKind,
