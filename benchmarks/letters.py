@@ -15,8 +15,8 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     MatchReason,
     Paper,
     Rendered,
@@ -58,7 +58,7 @@ def digest(number: int = 0, full: int = PAPERS) -> Digest:
         timezone="Europe/Berlin",
         covers_from=None,
         composed_at=AT,
-        groups=(DigestSection("agents", tuple(_entry(n) for n in range(PAPERS))),),
+        groups=(DigestGroup("agents", tuple(_entry(n) for n in range(PAPERS))),),
         report=(SourceReport("daily", 412, PAPERS, AT),),
         full=full,
     )

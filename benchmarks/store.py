@@ -36,7 +36,7 @@ from msgspec.structs import replace
 from monitor.diff.decide import DecisionContext
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Decision, Paper
-from monitor.pipeline.store_chunk import Chunk, decide, store_papers
+from monitor.pipeline.store_chunk import Chunk, decide_changed_records, store_papers
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
@@ -218,7 +218,7 @@ def _decide(
     with store.ingesting() as tx:
         for chunk in _chunks(numbers, paper_of):
             began = clock()
-            decide(tx, source, chunk, DecisionContext(NOW))
+            decide_changed_records(tx, source, chunk, DecisionContext(NOW))
             took += clock() - began
     return took
 

@@ -426,7 +426,7 @@ def read_whole(tx: Transaction, source: str, papers: Sequence[Paper], *, compact
     """Read a document of a library or list to its end."""
     collections.begin_reading(tx, source, "")
     collections.save(tx, source, "", papers, NOW, compact=compact)
-    collections.sort_new_keys(tx)
+    collections.index_pending_keys(tx)
     collections.end_reading(tx, source, "", "x", NOW, at_once=True)
     collections.delete_missing(tx, source, NOW, 1_000)
     entries = collections.entries(tx, [source], NOW)

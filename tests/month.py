@@ -181,7 +181,7 @@ class Month:
         with store.writing() as tx:
             for one in outbox.list_unknown(tx):
                 fate = "sent" if one.message_id in received else "resend"
-                outbox.resolve(tx, one.id, fate, self.now)
+                outbox.settle_by_hand(tx, one.id, fate, self.now)
                 self.resolved[fate] += 1
         store.close()
 

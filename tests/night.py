@@ -129,7 +129,7 @@ class Night:
         with self.database.writing() as tx:
             for one in deliveries.listing(tx, [DeliveryState.UNKNOWN]):
                 fate = "sent" if one.message_id in arrived else "resend"
-                outbox.resolve(tx, one.id, fate, self.now)
+                outbox.settle_by_hand(tx, one.id, fate, self.now)
                 self.resolved += 1
 
     def is_at_rest(self) -> bool:

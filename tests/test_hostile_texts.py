@@ -16,8 +16,8 @@ import pytest
 
 from monitor.diff import same_work
 from monitor.digest import excerpt
-from monitor.digest.excerpt import MAX_SENTENCES, sentence_value, sentences
 from monitor.digest.lines import MAX_LINE, is_borne_out
+from monitor.digest.sentence_value import MAX_SENTENCES, sentence_value, sentences
 from monitor.digest.shown import shown, to_readable_text
 from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import QueryError

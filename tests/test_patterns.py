@@ -81,5 +81,5 @@ def test_patterns_within_calls_are_timed_as_they_are_called() -> None:
 
 def test_a_pattern_that_is_only_matched_is_not_searched_for() -> None:
     methods = {timed.name: timed.method for timed in every_pattern()}
-    assert methods["monitor.digest.excerpt._SAYS_WHERE"] == "match"
-    assert methods["monitor.digest.excerpt._CLAIM"] == "finditer"
+    assert methods["monitor.digest.sentence_value._SAYS_WHERE"] == "match"
+    assert methods["monitor.digest.sentence_value._CLAIM"] == "finditer"

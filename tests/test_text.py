@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.digest.excerpt import sentences
+from monitor.digest.sentence_value import sentences
 from monitor.text import (
     clean,
     plain,

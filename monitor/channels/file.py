@@ -35,8 +35,8 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     Notice,
     Outcome,
     Rendered,
@@ -284,7 +284,7 @@ def render_pages(
         next_page = numbered(name, 2) if further else ""
         return templates.render("web/digest.html.j2", digest=shown, full=full, next_page=next_page)
 
-    def size_of(listed: tuple[DigestSection, DigestPaper]) -> int:
+    def size_of(listed: tuple[DigestGroup, DigestPaper]) -> int:
         line = templates.render("web/title_line.html.j2", entry=listed[1], digest=digest)
         return byte_count(line) + HEADING_SIZE
 

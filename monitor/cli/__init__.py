@@ -10,7 +10,6 @@ import atexit
 import gc
 import os
 import sys
-from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version

@@ -12,7 +12,7 @@ from monitor.cli.terminal import print_error, show_table
 from monitor.commands.json_output import deliveries_json
 from monitor.commands.remedies import retry_delivery
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.settle_deliveries import resolve
+from monitor.pipeline.settle_deliveries import settle_by_hand
 from monitor.store.digests import deliveries
 
 ID = argument("ID", "The id that `deliveries` shows.", parser=number("ID"))
@@ -41,7 +41,7 @@ def deliveries_resolve(
     ),
 ) -> None:
     with open_configured(call, create=False) as app:
-        resolve(app.runtime, id_, fate)
+        settle_by_hand(app.runtime, id_, fate)
         if fate == "resend":
             app.once.deliver()
         _report(call, app, id_)

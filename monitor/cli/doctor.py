@@ -130,13 +130,13 @@ def _outbox(runtime: Runtime) -> Check:
     with runtime.database.reading() as tx:
         unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
-        unsettled = [
+        to_settle = [
             delivery for delivery in unknown if not will_be_sent_again(tx, runtime, delivery, now)
         ]
     message = f"{waiting} to be sent, {len(unknown)} uncertain"
-    if unsettled:
+    if to_settle:
         message += "; check whether they arrived: paper-monitor deliveries resolve"
-    return Check("deliveries", not unsettled, message)
+    return Check("deliveries", not to_settle, message)
 
 
 def _disk(runtime: Runtime) -> Check:

@@ -14,7 +14,7 @@ from monitor.channels.slack.blocks import render_digest as render_slack
 from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import Fault, TemplateError
-from monitor.model import ChangeKind, Digest, DigestPaper, DigestSection, Paper, SourceReport
+from monitor.model import ChangeKind, Digest, DigestGroup, DigestPaper, Paper, SourceReport
 
 AT = datetime(2026, 11, 21, 8, tzinfo=UTC)
 TITLES = ("Agents that plan", "Agents that ask", "Agents that rest")
@@ -43,10 +43,10 @@ def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
         )
         for number, title in enumerate(titles)
     )
-    sections = (DigestSection("agents", entries),) if entries else ()
+    groups = (DigestGroup("agents", entries),) if entries else ()
     start = AT - timedelta(days=1)
     report = (SourceReport("feed", 9, 3, AT), SourceReport("down", 0, 0, None, start, "HTTP 503"))
-    return Digest("lab", "2026-11-21", AT, "UTC", start, AT, sections, report)
+    return Digest("lab", "2026-11-21", AT, "UTC", start, AT, groups, report)
 
 
 def template_faults(folder: Path) -> Iterator[Fault]:

@@ -73,9 +73,9 @@ def show_paper(
     notes = [sighting.site_note for sighting in of_sources if sighting.site_note]
     note = choose_note(notes, entry.paper.title, entry.paper.abstract)
     wanted = [topic for topic in runtime.topics if topic.name in names]
-    index, sections = build_index(wanted), runtime.sections
+    index, group_rules = build_index(wanted), runtime.group_rules
     reasons = {topic.name: index.why(topic.name, entry.paper, sources) for topic in wanted}
-    matched = tuple(TopicWhy(name, why, sections[name].title) for name, why in reasons.items())
+    matched = tuple(TopicWhy(name, why, group_rules[name].title) for name, why in reasons.items())
     entry = structs.replace(entry, matched=matched, note=note)
     with runtime.database.reading() as tx:
         now, papers = runtime.clock.now(), {stored.id: stored.paper}

@@ -142,7 +142,7 @@ def report(
         states = subscriptions.states(tx, names)
         last = digests.latest(tx, names)
         stopped = by_address(suppressions.listing(tx, now))
-        unsettled = _unsettled(tx, last)
+        of_deliveries = _delivery_troubles(tx, last)
         late_before = now - late_after(last_sign(tx))
     reports = []
     for subscription in selected:
@@ -152,7 +152,7 @@ def report(
         about = tuple(row for row in own if row.subscription in (suppressions.ALL, name))
         paused = is_paused(subscription, now)
         has_slots = not (paused or subscription.schedule.immediately)
-        troubles = set(unsettled.get(name, ()))
+        troubles = set(of_deliveries.get(name, ()))
         if has_slots and state and overdue_slot(subscription, state, late_before):
             troubles.add(Trouble.LATE)
         troubles |= {Trouble.PAUSED} if paused else set()
@@ -196,14 +196,16 @@ def count_waiting(
         ]
 
 
-def _unsettled(tx: Transaction, last: Mapping[str, ListedDigest]) -> Mapping[str, set[Trouble]]:
+def _delivery_troubles(
+    tx: Transaction, last: Mapping[str, ListedDigest]
+) -> Mapping[str, set[Trouble]]:
     """Return which subscriptions have deliveries that failed lately, or may not have arrived."""
-    unsettled: dict[str, set[Trouble]] = defaultdict(set)
+    of_deliveries: dict[str, set[Trouble]] = defaultdict(set)
     for delivery in deliveries.unfinished_of(tx, {digest.id for digest in last.values()}):
-        unsettled[delivery.subscription].add(Trouble.FAILED)
+        of_deliveries[delivery.subscription].add(Trouble.FAILED)
     for delivery in deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED):
-        unsettled[delivery.subscription].add(Trouble.UNCERTAIN)
-    return unsettled
+        of_deliveries[delivery.subscription].add(Trouble.UNCERTAIN)
+    return of_deliveries
 
 
 class TopicReport(msgspec.Struct, frozen=True):
@@ -224,7 +226,7 @@ def report_topics(
         counts = matches.recent_counts(tx, runtime.clock.now())
     subscribed = Counter(topic for subscription in known for topic in subscription.topics)
     for topic in topics:
-        title = runtime.sections[topic.name].title
+        title = runtime.group_rules[topic.name].title
         yield TopicReport(
             topic.name, title, topic.query, subscribed[topic.name], counts.get(topic.name, 0)
         )

@@ -16,10 +16,10 @@ from monitor.digest.shown import shown_title
 from monitor.model import (
     Change,
     ChangeKind,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
+    GroupRule,
     Paper,
-    SectionRule,
     SourceLabel,
     StoredPaper,
     TopicWhy,
@@ -32,13 +32,13 @@ CAPACITY = 400
 # Papers, by id, as they are and as the digests of one run list them; about half a kilobyte each.
 Listed = dict[int, tuple[Paper, Paper]]
 _MOST_LISTED = 16_384
-_NO_RULE = SectionRule()
+_NO_RULE = GroupRule()
 _NO_LABEL = SourceLabel()
 
 # Orders the papers of a topic, each with its latest change; the same papers come back.
 Order = Callable[[str, Sequence[tuple[DigestPaper, Change]]], Sequence[DigestPaper]]
 # Orders the groups among each other, and may move papers between the best of all.
-OrderGroups = Callable[[tuple[DigestSection, ...]], tuple[DigestSection, ...]]
+OrderGroups = Callable[[tuple[DigestGroup, ...]], tuple[DigestGroup, ...]]
 # When several pieces of news about a paper are due at once, the first of these is what it is.
 _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED)
 
@@ -51,7 +51,7 @@ class Draft:
     did not fit.
     """
 
-    groups: tuple[DigestSection, ...]
+    groups: tuple[DigestGroup, ...]
     in_full: frozenset[int]
     full: int
     latest: Mapping[int, Change]
@@ -110,7 +110,7 @@ def draft(
     full: int,
     late: datetime | None = None,
     capacity: int = CAPACITY,
-    rules: Mapping[str, SectionRule] = {},
+    rules: Mapping[str, GroupRule] = {},
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
     order_groups: OrderGroups | None = None,
@@ -171,7 +171,7 @@ def _topics(matches: Sequence[UnsentMatch]) -> tuple[str, ...]:
     return tuple(sorted(best, key=lambda topic: (-best[topic], topic)))
 
 
-def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]) -> list[_News]:
+def _share(papers: Sequence[_News], count: int, rules: Mapping[str, GroupRule]) -> list[_News]:
     """Return `count` of the papers, of each topic its share of the best, in their order."""
     sizes = Counter(paper.topics[0] for paper in papers)
     weights = [rules.get(topic, _NO_RULE).weight for topic in sizes]
@@ -219,17 +219,17 @@ def _arrival_time(change: Change) -> datetime:
 
 def _sections(
     entries: Sequence[DigestPaper],
-    rules: Mapping[str, SectionRule],
+    rules: Mapping[str, GroupRule],
     order: Order | None,
     latest: Mapping[int, Change],
-) -> tuple[DigestSection, ...]:
+) -> tuple[DigestGroup, ...]:
     """Entries come best first, so groups do, too, whatever the `order` within them is."""
-    groups: dict[str, list[DigestPaper]] = defaultdict(list)
+    by_topic: dict[str, list[DigestPaper]] = defaultdict(list)
     for entry in entries:
-        groups[entry.matched[0].topic].append(entry)
-    sections = []
-    for topic, members in groups.items():
+        by_topic[entry.matched[0].topic].append(entry)
+    groups = []
+    for topic, members in by_topic.items():
         listed = [(entry, latest[entry.paper_id]) for entry in members]
         ordered = order(topic, listed) if order else members
-        sections.append(DigestSection(topic, tuple(ordered), rules.get(topic, _NO_RULE)))
-    return tuple(sections)
+        groups.append(DigestGroup(topic, tuple(ordered), rules.get(topic, _NO_RULE)))
+    return tuple(groups)

@@ -9,14 +9,15 @@ from difflib import SequenceMatcher
 from msgspec import structs
 
 from monitor.digest.draft import Draft
-from monitor.digest.excerpt import sentences, words_of_all
+from monitor.digest.excerpt import words_of_all
 from monitor.digest.lines import choose_note
+from monitor.digest.sentence_value import sentences
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     ChangeKind,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     EarlierText,
     MatchReason,
     OtherTitle,
@@ -38,7 +39,7 @@ def explain_papers(
     owned: Collection[int] = (),
     withdrawn_by: Mapping[int, WithdrawnBy] = {},
     notes: Mapping[int, Sequence[SiteNote]] = {},
-) -> tuple[DigestSection, ...]:
+) -> tuple[DigestGroup, ...]:
     """Return the papers of a draft, those in full or with a long title explained.
 
     `explain(topic, paper, sources)` returns why the topic matches a paper as the digest shows it:
@@ -71,7 +72,7 @@ def explain_papers(
     return tuple(_without_common_marks(group, draft.in_full) for group in groups)
 
 
-def _without_common_marks(group: DigestSection, in_full: Collection[int]) -> DigestSection:
+def _without_common_marks(group: DigestGroup, in_full: Collection[int]) -> DigestGroup:
     marked = words_of_all([entry for entry in group.entries if entry.paper_id in in_full])
     # The reasons of those that are listed by title are not known.
     titles = [entry.paper.title.casefold() for entry in group.entries]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
-from monitor.model import Digest, DigestSection, share_places
+from monitor.model import Digest, DigestGroup, share_places
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ def fit(
     render: Callable[[Digest, int], T],
     fits: Callable[[T], bool],
     at_most: int | None = None,
-) -> tuple[T, tuple[DigestSection, ...]]:
+) -> tuple[T, tuple[DigestGroup, ...]]:
     """Return a digest with as many papers as fit, and those that it then does not show.
 
     `render` gets a shortened digest and how many of its papers are in full. `at_most` is how many
@@ -85,7 +85,7 @@ def shorten(digest: Digest, full: int, titles: int, at_most: int | None = None) 
     return replace(digest, groups=tuple(groups))
 
 
-def left_out(digest: Digest, shown: Digest) -> tuple[DigestSection, ...]:
+def left_out(digest: Digest, shown: Digest) -> tuple[DigestGroup, ...]:
     """Return what of a digest is not among the papers shown, in its order."""
     there = {entry.paper_id for group in shown.groups for entry in group.entries}
     groups = (

@@ -34,22 +34,17 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, said_once, sections, wording
-from monitor.digest.excerpt import (
-    Passage,
-    Span,
-    excerpt,
-    excerpt_beside_line,
-    headline,
-    whole_abstract,
-)
+from monitor.digest.excerpt import excerpt, excerpt_beside_line, headline, whole_abstract
 from monitor.digest.links import Link
+from monitor.digest.passage import Passage
+from monitor.digest.sentence_value import Span
 from monitor.digest.wording import Found, escape_mrkdwn
 from monitor.errors import Fault, TemplateError, nearest
 from monitor.model import (
     AboutSubscription,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     Formula,
     OtherTitle,
     Paper,
@@ -440,7 +435,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 
 _VALUES: tuple[Any, ...] = (
-    *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
+    *(Digest, DigestGroup, DigestPaper, Paper, OtherTitle, AboutSubscription),
     *(Passage, Found, Link, ReferenceEvent, SiteNote),
 )
 _FIELDS = {value: frozenset(value.__match_args__) for value in _VALUES}

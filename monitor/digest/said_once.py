@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from monitor.digest.links import searched_site
 from monitor.digest.wording import ABOUT_PAPER, NOTHING_SAID, AboutPaper, place
-from monitor.model import Digest, DigestPaper, DigestSection
+from monitor.model import Digest, DigestGroup, DigestPaper
 
 # Of fewer papers each says all of it.
 MIN_PAPERS = 3
@@ -27,7 +27,7 @@ class SaidOnce:
 NOTHING = SaidOnce()
 
 
-def said_once(shown: Digest | DigestSection, zone: str, before: SaidOnce | None = None) -> SaidOnce:
+def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = None) -> SaidOnce:
     """Return the facts that all papers have in common; of few papers those said `before`."""
     groups = shown.groups if isinstance(shown, Digest) else (shown,)
     entries = [entry for group in groups for entry in group.entries]

@@ -17,10 +17,11 @@ from monitor.model.delivery import Step as Step
 from monitor.model.delivery import Suppression as Suppression
 from monitor.model.digests import AboutSubscription as AboutSubscription
 from monitor.model.digests import Digest as Digest
+from monitor.model.digests import DigestGroup as DigestGroup
 from monitor.model.digests import DigestPaper as DigestPaper
-from monitor.model.digests import DigestSection as DigestSection
 from monitor.model.digests import Formula as Formula
 from monitor.model.digests import FromLibrary as FromLibrary
+from monitor.model.digests import GroupRule as GroupRule
 from monitor.model.digests import Json as Json
 from monitor.model.digests import LeadPaper as LeadPaper
 from monitor.model.digests import LeadReason as LeadReason
@@ -36,7 +37,6 @@ from monitor.model.digests import ReferenceChange as ReferenceChange
 from monitor.model.digests import ReferenceEvent as ReferenceEvent
 from monitor.model.digests import Rendered as Rendered
 from monitor.model.digests import ReturnedPaper as ReturnedPaper
-from monitor.model.digests import SectionRule as SectionRule
 from monitor.model.digests import SourceLabel as SourceLabel
 from monitor.model.digests import SourceReport as SourceReport
 from monitor.model.digests import SourceWarning as SourceWarning

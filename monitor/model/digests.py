@@ -241,7 +241,7 @@ class SourceLabel(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class SectionRule:
+class GroupRule:
     """How a topic is shown: what people call it, and its share of the papers in full."""
 
     title: str = ""
@@ -250,12 +250,12 @@ class SectionRule:
 
 
 @dataclass(frozen=True, slots=True)
-class DigestSection:
+class DigestGroup:
     """The papers of one topic, best first; `more` counts those that are not among `entries`."""
 
     topic: str
     entries: tuple[DigestPaper, ...]
-    rule: SectionRule = SectionRule()
+    rule: GroupRule = GroupRule()
     more: int = 0
 
     @property
@@ -353,10 +353,10 @@ class Digest:
     period: str
     due_at: datetime
     timezone: str
-    # When the last digest was due, None for the first.
+    # When the last digest was composed, None for the first.
     covers_from: datetime | None
     composed_at: datetime
-    groups: tuple[DigestSection, ...]
+    groups: tuple[DigestGroup, ...]
     report: tuple[SourceReport, ...]
     # How many papers are shown in full, the best first.
     full: int = 25
@@ -415,7 +415,7 @@ class Digest:
         return best_papers(self.groups, count)
 
 
-def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
+def best_papers(groups: Iterable[DigestGroup], count: int) -> list[DigestPaper]:
     """Return `count` papers, best first: of each group its share of those not late or folded."""
     rules, ranked = [], []
     for group in groups:

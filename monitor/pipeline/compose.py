@@ -107,7 +107,7 @@ def compose(
     ahead: bool = False,
     ignore_backoff: bool = True,
     failed: dict[str, Exception] | None = None,
-    on_digest: Callable[[Digest], object] = bool,
+    on_digest: Callable[[Digest], object] | None = None,
 ) -> list[int]:
     """Compose and freeze the digests that are due, for the named subscriptions or all.
 
@@ -155,7 +155,7 @@ def _compose_each(
     early: bool,
     ahead: bool,
     failed: dict[str, Exception] | None,
-    on_digest: Callable[[Digest], object],
+    on_digest: Callable[[Digest], object] | None,
 ) -> list[int]:
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
@@ -172,11 +172,10 @@ def _compose_each(
                     later.append(_next_due(subscription, state, now))
                 continue
             digest = _digest(runtime, subscription, state, slot, now, cache)
-            # An empty digest ahead of its time is no outcome.
-            if digest.has_news or not (early or ahead):
-                frozen = _freeze(runtime, subscription, digest)
-                done += [] if frozen is None else [frozen]
-            on_digest(digest)
+            frozen = _freeze(runtime, subscription, digest, is_early=early or ahead)
+            done += [] if frozen is None else [frozen]
+            if on_digest:
+                on_digest(digest)
             _save_word_counts(runtime, cache, SAVE_WORD_COUNTS_FROM)
         except StoreBusyError:
             raise
@@ -237,8 +236,12 @@ def _report_clock(runtime: Runtime, now: datetime) -> None:
         stored_incidents.open_incident(tx, subject, IncidentKind.JUMPED, now, error)
 
 
-def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int | None:
-    # An empty digest is a recorded outcome; it is sent only to those who asked for it.
+def _freeze(
+    runtime: Runtime, subscription: Subscription, digest: Digest, *, is_early: bool
+) -> int | None:
+    # An empty early digest is not recorded. Another is, and is sent only to those who asked for it.
+    if is_early and not digest.has_news:
+        return None
     is_sent = digest.has_news or subscription.settings.quiet == "send"
     destinations = subscription.destinations if is_sent else ()
     return freeze(runtime, digest, destinations, render(runtime, destinations, digest))
@@ -265,23 +268,24 @@ def _digest(
     reported = (*news_sources, *asked_about_references), report_start, now
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
-        owned: Collection[int] = ()
         left_out: dict[int, int] = {}
         if subscription.settings.owned == "skip":
             named = subscription.settings.libraries
             of_news = {item.change.stored.id: item.change.stored.paper for item in news}
-            owned = _in_libraries(tx, named, of_news, now)
+            to_leave_out = _in_libraries(tx, named, of_news, now)
             changes = sorted((item.change for item in news), key=attrgetter("revision"))
             left_out = {
-                change.stored.id: change.revision for change in changes if change.stored.id in owned
+                change.stored.id: change.revision
+                for change in changes
+                if change.stored.id in to_leave_out
             }
-            news = [item for item in news if item.change.stored.id not in owned]
+            news = [item for item in news if item.change.stored.id not in to_leave_out]
         order = order_of(tx, subscription, runtime.topics, cache.order, now)
         drafted = draft(
             news,
             subscription.settings.max,
             _late(subscription, state, now),
-            rules=runtime.sections,
+            rules=runtime.group_rules,
             sources={name: runtime.labels[name] for name in news_sources},
             order=order.place,
             order_groups=order.place_groups,
@@ -290,9 +294,10 @@ def _digest(
         )
         papers = {id: change.stored.paper for id, change in drafted.latest.items()}
         in_libraries = _in_libraries(tx, subscription.libraries, papers, now)
+        to_mark: Collection[int] = ()
         if subscription.settings.owned == "mark":
             named = subscription.settings.libraries
-            owned = {id for id, of in in_libraries.items() if any(e.source in named for e in of)}
+            to_mark = {id for id, of in in_libraries.items() if any(e.source in named for e in of)}
         usable = library_fields.choose(tx, papers, in_libraries, now)
         report = cache.reports.get(reported) or runs.report(tx, *reported)
         cache.reports[reported] = report
@@ -329,7 +334,7 @@ def _digest(
             early=slot.early,
         )
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
-    explained = explain_papers(drafted, cache.explain, also, earlier, owned, withdrawn_by, notes)
+    explained = explain_papers(drafted, cache.explain, also, earlier, to_mark, withdrawn_by, notes)
     lead = order.lead(explained, drafted.in_full, subscription.settings.lead)
     digest = order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
     if not usable:
@@ -350,7 +355,7 @@ def _next_after(
 def _about(
     runtime: Runtime, subscription: Subscription, slot: Slot, upcoming: NextDigest
 ) -> AboutSubscription:
-    rules, settings = runtime.sections, subscription.settings
+    rules, settings = runtime.group_rules, subscription.settings
     url, operator = runtime.settings.public_url, runtime.settings.operator
     contact = next(iter(operator.email), "") if operator else ""
     return AboutSubscription(

@@ -22,7 +22,7 @@ from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import freeze, incidents
 from monitor.pipeline.runtime import Runtime
-from monitor.pipeline.settle_deliveries import settle_open, time_down
+from monitor.pipeline.settle_deliveries import settle_unknown, time_down
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Together, Transaction
@@ -83,7 +83,7 @@ def deliver_group(
     """
     until = None if seconds is None else time.monotonic() + seconds
     names = _names(runtime, group)
-    settle_open(runtime, group, names)
+    settle_unknown(runtime, group, names)
     with runtime.database.reading() as tx:
         if not ignore_backoff and group in stored_incidents.resting(
             tx, IncidentKind.DOWN, runtime.clock.now(), runtime.config_hash
@@ -318,17 +318,17 @@ class Round:
         return [None] * len(tried)
 
     def _judge_group(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
-        """A clear answer ends an outage. Too many hand-offs without one, and the group rests."""
-        unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
-        if len(unclear) < len(outcomes) and self._outage in self._wrong:
+        """A definite answer ends an outage. After too many unknown outcomes, pause the group."""
+        unknown = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
+        if len(unknown) < len(outcomes) and self._outage in self._wrong:
             stored_incidents.end_incident(tx, self._outage, IncidentKind.DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
             stored_incidents.reset_unclear(tx, self.group)
             if self.until_sent:
                 self._over.set()
-        if not unclear:
+        if not unknown:
             return
-        count = stored_incidents.add_unclear(tx, self.group, len(unclear))
+        count = stored_incidents.add_unclear(tx, self.group, len(unknown))
         if count < retry_policy.UNCLEAR_LIMIT:
             return
         self._over.set()
@@ -337,7 +337,7 @@ class Round:
             tx, IncidentKind.DOWN, now, self.runtime.config_hash
         ):
             error = f"the last {count} messages handed over had no clear answer"
-            self._open_outage(tx, f"{error}: {unclear[-1].error}", now)
+            self._open_outage(tx, f"{error}: {unknown[-1].error}", now)
             self._wrong.add(self._outage)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from monitor.digest.sections.references import MOST_EVENTS, show_events
 from monitor.digest.sections.returned import list_returned
-from monitor.model import Digest, DigestSection
+from monitor.model import Digest, DigestGroup
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.engine.database import Transaction
 from monitor.store.sources import reference_events
@@ -84,8 +84,8 @@ def list_missed(digest: Digest, withheld: Sequence[Digest]) -> Digest:
     )
 
 
-def _missed_groups(digest: Digest, withheld: Sequence[Digest]) -> tuple[DigestSection, ...]:
-    groups: dict[str, DigestSection] = {}
+def _missed_groups(digest: Digest, withheld: Sequence[Digest]) -> tuple[DigestGroup, ...]:
+    groups: dict[str, DigestGroup] = {}
     seen = {entry.paper_id for group in digest.groups for entry in group.entries}
     for group in (group for other in withheld for group in other.groups):
         entries = [entry for entry in group.entries if entry.paper_id not in seen]

@@ -164,15 +164,16 @@ class Once:
         self,
         names: Sequence[str] = (),
         on_progress: Callable[[Run], None] | None = None,
-        accept: FirstRun | None = None,
+        held_as: FirstRun | None = None,
     ) -> list[Run]:
-        """Read the named sources, or all; readings that would be held, too, with `accept`.
+        """Read the named sources, or all.
 
+        With `held_as`, store readings that would be held, treating their papers as this says.
         Raises UsageError for a name that is not configured.
         """
         refuse_unknown("source", names, self.runtime.sources)
         names = names or self.runtime.reading_order
-        return self._each(names, lambda name: ingest(self.runtime, name, on_progress, accept))
+        return self._each(names, lambda name: ingest(self.runtime, name, on_progress, held_as))
 
     def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
         """Try the undecided records of all sources again."""

@@ -137,7 +137,7 @@ def is_written_to(runtime: Runtime, delivery: Delivery) -> bool:
 
 
 def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
-    """End the incident of an uncertain delivery, unless its recipient has another one."""
+    """End the incident of an unknown delivery, unless its recipient has another one."""
     same = deliveries.conditions_for(delivery.recipient, channel=delivery.channel)
     if not deliveries.listing(tx, [DeliveryState.UNKNOWN], 1, conditions=same):
         stored_incidents.end_incident(tx, recipient_of(delivery), IncidentKind.UNCLEAR, now)

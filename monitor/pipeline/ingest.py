@@ -63,14 +63,14 @@ REREAD_AFTER = timedelta(days=7)
 UNTIL_ALL_ASKED = timedelta(hours=1)
 # The longest pause that a server may ask for (F5, F7). A longer one was recorded while the clock
 # was ahead, and does not count.
-LONGEST = timedelta(hours=24)
+MAX_SERVER_PAUSE = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
-STOPPED = "stopped; the rest is read next time"
+STOPPED_ERROR = "stopped; the rest is read next time"
 
-# The fewest papers of one transaction, and the seconds of processor that it should take. Time spent
-# waiting does not count: on a busy machine, smaller transactions would only wait more often.
+# Minimum batch size, and the target CPU time per transaction. Time spent waiting does not count: on
+# a busy machine, smaller transactions would only wait more often.
 MIN_PAPERS = 50
-PROCESSOR_SECONDS = 0.5
+CPU_SECONDS = 0.5
 
 # Stores how far a document has been read, and whether that is its end.
 SaveCursor = Callable[[DumpCursor, bool, Transaction, datetime], None]
@@ -98,14 +98,14 @@ def is_time_to_read(
     """
     if _waits(state, now):
         return False
-    if is_asked_for(state, last):
+    if is_read_requested(state, last):
         return True
-    pause = max(every, min(state.lifetime, LONGEST))
+    pause = max(every, min(state.lifetime, MAX_SERVER_PAUSE))
     return last is None or not last <= now < last + pause
 
 
-def is_asked_for(state: SourceState, last: datetime | None) -> bool:
-    """Say whether an operator asked for a reading that has not begun since."""
+def is_read_requested(state: SourceState, last: datetime | None) -> bool:
+    """Return whether an operator requested a reading that has not begun since."""
     at = state.waits_until if state.waits_for == reading_state.READ_NOW else None
     return at is not None and (last is None or last < at)
 
@@ -113,19 +113,19 @@ def is_asked_for(state: SourceState, last: datetime | None) -> bool:
 def _waits(state: SourceState, now: datetime) -> bool:
     """Return whether the source's server asked for a pause that is not over."""
     until = state.waits_until
-    return until is not None and now < until <= now + LONGEST
+    return until is not None and now < until <= now + MAX_SERVER_PAUSE
 
 
 def ingest(
     runtime: Runtime,
     name: str,
     on_progress: Callable[[Run], None] | None = None,
-    accept: FirstRun | None = None,
+    held_as: FirstRun | None = None,
 ) -> list[Run]:
     """Read what is new in one source. A fault ends the run of its document; the others are read.
 
     Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
-    `on_progress` gets each as it grows. With `accept` a reading that would be held is stored, and
+    `on_progress` gets each as it grows. With `held_as` a reading that would be held is stored, and
     a document that is probably no list of papers.
     Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
     """
@@ -144,7 +144,7 @@ def ingest(
         retried = list(_retry(runtime, name, version("paper-monitor"), on_progress))
         if _waits(state, now):
             return [*retried, _postponed_run(name, state.waits_for, now)]
-        first_run = configured.first_run if first else accept
+        first_run = configured.first_run if first else held_as
         reading = _Pass(
             runtime,
             configured,
@@ -155,15 +155,15 @@ def ingest(
             reread=bool(configured.asked_about)
             or state.whole_at is None
             or not state.whole_at <= now < state.whole_at + REREAD_AFTER,
-            hold_replayed=accept is None and configured.dated and configured.source.repeats,
-            accepts=accept is not None,
+            hold_replayed=held_as is None and configured.dated and configured.source.repeats,
+            accepts=held_as is not None,
         )
         try:
             done = list(reading.runs(validators))
         except DeferredError:
             reading.recorder.discard()
             raise
-        role.end_source()
+        role.source_read()
         wait = reading.wait
         reason = configured.variables.hide(str(wait or ""))
         if wait:
@@ -204,14 +204,14 @@ class _Pass:
     wait: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
-        ended, conditions = 0, validators
+        count, conditions = 0, validators
         if self.reread:
             conditions = {name: validators[name] for name in validators if name not in CONDITIONS}
         for run in self._documents(conditions):
-            ended += 1
+            count += 1
             yield run
         newer = self.recorder.validators
-        if self.recorder.is_open and not isinstance(self.wait, WaitError) and (newer or not ended):
+        if self.recorder.is_open and not isinstance(self.wait, WaitError) and (newer or not count):
             yield self.recorder.finish(RunOutcome.UNCHANGED, validators=newer or validators)
         else:
             self.recorder.discard()
@@ -232,7 +232,7 @@ class _Pass:
             if not names and (about := self.configured.asked_about):
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
-            self.role.end_documents(names)
+            self.role.documents_seen(names)
         except (StoreError, DeferredError):
             raise
         except WaitError as fault:
@@ -313,8 +313,8 @@ class _Pass:
             )
         self.recorder.set_aside(reading.rejected)
 
-        def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
-            self.role.save_progress(tx, shown_name, content, cursor.offset, ended, now)
+        def progress(cursor: DumpCursor, is_finished: bool, tx: Transaction, now: datetime) -> None:
+            self.role.save_progress(tx, shown_name, content, cursor.offset, is_finished, now)
 
         is_whole = document.complete and reading.complete
         read = replace(document, name=shown_name, complete=is_whole)
@@ -329,8 +329,8 @@ class _Pass:
         if any(state.is_read(dump) for state in states):
             return None
 
-        def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
-            reading_state.read_to(tx, name, dump, cursor, ended, now, as_news=as_news)
+        def progress(cursor: DumpCursor, is_finished: bool, tx: Transaction, now: datetime) -> None:
+            reading_state.read_to(tx, name, dump, cursor, is_finished, now, as_news=as_news)
 
         cursors = [state.cursor for state in states if state.cursor.offset]
         with closing(self.configured.source.begin(dump, cursors)) as reading:
@@ -350,7 +350,7 @@ class _Pass:
         """
         cursor = self._store_chunks(document, reading, progress)
         if cursor is None:
-            return self.recorder.finish(RunOutcome.PARTIAL, STOPPED, document.name)
+            return self.recorder.finish(RunOutcome.PARTIAL, STOPPED_ERROR, document.name)
         error, rejected = reading.error, self.recorder.run.set_aside
         if isinstance(document, Dump) and not cursor.offset and rejected:
             error = f"no record is a paper: {rejected[0].why}"
@@ -359,30 +359,30 @@ class _Pass:
                 RunOutcome.FAILED,
                 error,
                 document.name,
-                end=lambda tx, _: reading_state.forget_redirect(
+                record_end=lambda tx, _: reading_state.forget_redirect(
                     tx, self.runtime.settings.all_variables.hide(document.url)
                 ),
             )
-        whole = document.complete and not error
+        is_complete = document.complete and not error
         # A truncated file does not change until it is replaced: its complete part is all there is.
-        ended = whole or (not document.url and cursor.offset > 0)
+        is_finished = is_complete or (not document.url and cursor.offset > 0)
 
-        def end(tx: Transaction, now: datetime) -> None:
-            progress(cursor, ended, tx, now)
-            if whole and cursor.offset:
-                self.role.end_document(tx, document.name, content, now)
-            if whole:
+        def record_end(tx: Transaction, now: datetime) -> None:
+            progress(cursor, is_finished, tx, now)
+            if is_complete and cursor.offset:
+                self.role.document_read(tx, document.name, content, now)
+            if is_complete:
                 address = self.configured.address
                 reading_state.read_whole(tx, self.configured.name, address, now, document.lifetime)
 
-        validators = document.validators if whole else None
-        if any(state.ended and state.cursor == cursor for state in states):
+        validators = document.validators if is_complete else None
+        if any(state.is_finished and state.cursor == cursor for state in states):
             with self.runtime.database.writing() as tx:
-                end(tx, self.runtime.clock.now())
+                record_end(tx, self.runtime.clock.now())
             self.recorder.validators = validators or {}
             return None
-        outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
-        return self.recorder.finish(outcome, error, document.name, validators, end)
+        outcome = RunOutcome.OK if is_complete else RunOutcome.PARTIAL
+        return self.recorder.finish(outcome, error, document.name, validators, record_end)
 
     def _store_chunks(
         self, document: Document | Dump, reading: DumpReading | _Papers, progress: SaveCursor
@@ -414,7 +414,7 @@ class _Pass:
                 )
             del chunk  # before the next is made
             seconds = max(time.thread_time() - started_at, 0.001)
-            most = min(self.role.most_records, int(most * PROCESSOR_SECONDS / seconds))
+            most = min(self.role.most_records, int(most * CPU_SECONDS / seconds))
             most = max(MIN_PAPERS, most)
         return None
 

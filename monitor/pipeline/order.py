@@ -30,8 +30,8 @@ from monitor.model import (
     WANTED,
     Change,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     LeadPaper,
     LeadReason,
     Paper,
@@ -89,7 +89,7 @@ class Order:
             return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
         return [entry for entry, _ in listed]
 
-    def place_groups(self, groups: tuple[DigestSection, ...]) -> tuple[DigestSection, ...]:
+    def place_groups(self, groups: tuple[DigestGroup, ...]) -> tuple[DigestGroup, ...]:
         """Return the groups in this order: trending ones by their most votes, others as they are.
 
         Of all groups, papers with votes are then the best, by their votes.
@@ -111,7 +111,7 @@ class Order:
         )
 
     def lead(
-        self, groups: Sequence[DigestSection], in_full: Collection[int], most: int
+        self, groups: Sequence[DigestGroup], in_full: Collection[int], most: int
     ) -> tuple[LeadPaper, ...]:
         """Return the papers to read first in this order; newest first has none."""
         if self.kind == NEWEST:

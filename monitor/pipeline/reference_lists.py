@@ -128,13 +128,13 @@ def fill_stored(runtime: Runtime, name: str) -> None:
     """Fill in recent papers that have no link, after a list was read whole."""
 
     def step(tx: Transaction) -> int:
-        after, now = collections.filled_to(tx, name), runtime.clock.now()
+        after, now = collections.backfill_position(tx, name), runtime.clock.now()
         if after is None:
             return 0
-        collections.sort_new_keys(tx)  # a reading that failed may have left some
+        collections.index_pending_keys(tx)  # a reading that failed may have left some
         ids = papers.without_link(tx, after, now - write_papers.MATCHED_AGAIN_FOR, BATCH)
         fill(tx, runtime.reference_lists, ids, now)
-        collections.set_filled_to(tx, name, ids[-1] if ids else None)
+        collections.set_backfill_position(tx, name, ids[-1] if ids else None)
         return len(ids)
 
     repeat(runtime, step)

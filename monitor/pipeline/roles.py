@@ -26,9 +26,9 @@ MAX_ENTRIES = 5_000
 class SourceRole:
     """The role of one source.
 
-    The states of its documents are stored with `as_news`. `most_records` bounds the records of one
-    transaction, and runs with one of the outcomes `failures` open an incident. The `content` of a
-    document is a hash, or a dump's size and time.
+    `as_news` separates reading positions: news and entries of one source have their own.
+    `most_records` bounds the records of one transaction, and runs with one of the outcomes
+    `failures` open an incident. The `content` of a document is a hash, or a dump's size and time.
     """
 
     as_news = False
@@ -55,17 +55,23 @@ class SourceRole:
         raise NotImplementedError
 
     def save_progress(
-        self, tx: Transaction, document: str, content: str, stored: int, ended: bool, now: datetime
+        self,
+        tx: Transaction,
+        document: str,
+        content: str,
+        stored: int,
+        is_finished: bool,
+        now: datetime,
     ) -> None:
         """Record how many records of a document are stored, in the transaction that stores them."""
 
-    def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
+    def document_read(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
         """Record that a document that has records was read completely."""
 
-    def end_documents(self, present: Collection[str]) -> None:
-        """Take note of the documents that are `present`, after all of them were read."""
+    def documents_seen(self, present: Collection[str]) -> None:
+        """Mark entries of documents that have disappeared as missing; the others are `present`."""
 
-    def end_source(self) -> None:
+    def source_read(self) -> None:
         """Do what follows a reading of the source, whether or not it was complete."""
 
 
@@ -83,9 +89,15 @@ class News(SourceRole):
         return store_papers(tx, chunk, runtime.guarded_libraries, runtime.reference_lists)
 
     def save_progress(
-        self, tx: Transaction, document: str, content: str, stored: int, ended: bool, now: datetime
+        self,
+        tx: Transaction,
+        document: str,
+        content: str,
+        stored: int,
+        is_finished: bool,
+        now: datetime,
     ) -> None:
-        reading_state.set_document(tx, self.source, content, document, stored, ended, now)
+        reading_state.set_document(tx, self.source, content, document, stored, is_finished, now)
 
 
 class NewsAboutLibraries(News):
@@ -98,8 +110,8 @@ class NewsAboutLibraries(News):
 class Entries(SourceRole):
     """Records become entries, which are neither papers nor news.
 
-    An entry that is missing from a complete reading leaves; an empty document takes out none, as it
-    may be in the middle of being written.
+    An entry that is missing from a complete reading leaves; an empty document removes no entries,
+    as it may be in the middle of being written.
     """
 
     leaves_at_once = False
@@ -110,8 +122,8 @@ class Entries(SourceRole):
         return 0, collections.last_content(tx, self.source, document) == self._mark(content)
 
     def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
-        _, ended = self.read_before(tx, dump, content)
-        return super().dump_states(tx, dump, content) if ended else []
+        _, is_finished = self.read_before(tx, dump, content)
+        return super().dump_states(tx, dump, content) if is_finished else []
 
     def begin_document(self, document: str) -> None:
         with self.runtime.database.ingesting() as tx:
@@ -122,15 +134,15 @@ class Entries(SourceRole):
         collections.save(tx, self.source, chunk.document, papers, chunk.now, compact=compact)
         return StoredChunk(unchanged=len(papers))
 
-    def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
+    def document_read(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
         mark, at_once = self._mark(content), self.leaves_at_once
         collections.end_reading(tx, self.source, document, mark, now, at_once=at_once)
 
-    def end_documents(self, present: Collection[str]) -> None:
+    def documents_seen(self, present: Collection[str]) -> None:
         # A folder without documents may be one whose disk is not mounted.
         at_once, now = self.leaves_at_once and bool(present), self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
-            collections.sort_new_keys(tx)
+            collections.index_pending_keys(tx)
             collections.mark_documents_missing(tx, self.source, present, now, at_once=at_once)
         repeat(
             self.runtime,
@@ -140,7 +152,8 @@ class Entries(SourceRole):
     def _mark(self, content: str) -> str:
         """Return what is stored for a content: another role has another, so that it is read again.
 
-        Reference lists have the form of older versions, since they may be very long.
+        Reference lists keep the unprefixed mark of older versions, so that an upgrade does not read
+        long lists again.
         """
         return content
 
@@ -150,7 +163,7 @@ class Library(Entries):
 
     failures = (RunOutcome.FAILED, RunOutcome.PARTIAL)
 
-    def end_source(self) -> None:
+    def source_read(self) -> None:
         if self.source in self.runtime.guarded_libraries:
             guard.look_up_stored(self.runtime, self.source)
         else:
@@ -168,7 +181,7 @@ class ReferenceList(Entries):
     leaves_at_once = True
     is_compact = True
 
-    def end_source(self) -> None:
+    def source_read(self) -> None:
         reference_lists.fill_stored(self.runtime, self.source)
 
 

@@ -27,7 +27,7 @@ from monitor.http.host_limits import gate_of
 from monitor.identity.withdrawals import Standing, host_of
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
-from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
+from monitor.model import FirstRun, GroupRule, Role, SourceLabel, Templates, Topic
 from monitor.pipeline.unchanged import Unchanged
 from monitor.setting_types import Variables
 from monitor.signing import KeyRing
@@ -278,10 +278,10 @@ class Runtime:
         return groups
 
     @cached_property
-    def sections(self) -> dict[str, SectionRule]:
+    def group_rules(self) -> dict[str, GroupRule]:
         """How digests show each topic."""
         return {
-            name: SectionRule(topic.title or name, topic.max, topic.weight)
+            name: GroupRule(topic.title or name, topic.max, topic.weight)
             for name, topic in self.settings.topics.items()
         }
 

@@ -1,4 +1,4 @@
-"""Deliveries that were left open: of dead processes, and those that may have arrived."""
+"""Settles deliveries: those that dead processes held, and unknown ones, which may have arrived."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from monitor.store.engine.database import Transaction
 log = structlog.get_logger()
 
 
-def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
-    """Free deliveries that dead owners held on these channels, and settle uncertain ones.
+def settle_unknown(runtime: Runtime, group: str, names: Collection[str]) -> None:
+    """Free deliveries that dead owners held on these channels, and settle unknown ones.
 
     A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
     bytes under the same Message-ID, unless the configuration says to hold. What may have arrived
@@ -42,10 +42,8 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
             if delivery.channel in names and now >= _give_up_at(tx, runtime, group, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 outbox.give_up(tx, delivery.id, error, now)
-        uncertain = [
-            unknown for unknown in outbox.list_unknown(tx, now) if unknown.channel in names
-        ]
-    for delivery in uncertain:
+        unknown = [one for one in outbox.list_unknown(tx, now) if one.channel in names]
+    for delivery in unknown:
         outcome = _reconcile(runtime.channels[delivery.channel], delivery, now)
         with runtime.database.writing() as tx:
             if outcome is not None:
@@ -53,10 +51,10 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
             elif is_handed_off_again(tx, runtime, delivery, now):
                 outbox.hand_off_again(tx, delivery.id, now)
             else:
-                unsettled = Outcome(
+                still_unknown = Outcome(
                     DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.SETTLE_AFTER
                 )
-                outbox.settle(tx, delivery.id, unsettled, now)
+                outbox.settle(tx, delivery.id, still_unknown, now)
                 incidents.open_unclear(tx, runtime, delivery, now)
                 continue
             incidents.end_unclear(tx, delivery, now)
@@ -65,7 +63,7 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
 def is_handed_off_again(
     tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime
 ) -> bool:
-    """Say whether an uncertain delivery is handed off once more, without a person.
+    """Return whether an unknown delivery is handed off once more, without a person.
 
     Never a third time. The bytes and Message-ID are the same: receivers may recognise the copy.
     """
@@ -91,11 +89,11 @@ def time_down(tx: Transaction, group: str, delivery: Delivery, now: datetime) ->
     return stored_incidents.time_down(tx, group, since, now) if since else timedelta()
 
 
-def resolve(runtime: Runtime, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
+def settle_by_hand(runtime: Runtime, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
     """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
     now = runtime.clock.now()
     with runtime.database.writing() as tx:
-        outbox.resolve(tx, delivery_id, fate, now)
+        outbox.settle_by_hand(tx, delivery_id, fate, now)
         incidents.end_unclear(tx, deliveries.get(tx, delivery_id), now)
 
 

@@ -60,9 +60,10 @@ SaveProgress = Callable[[Transaction, datetime], None]
 class StoredChunk(Struct, frozen=True):
     """The result of a chunk.
 
-    `decisions` are those on changed records, `unchanged` counts the others. `suspicion` counts what
-    suggests that the feed replays old papers; `undecided` are the records that could not be decided
-    or stored, with their errors.
+    `decisions` are those on changed records, `unchanged` counts the others. `fresh` counts the
+    revisions, and the papers that this source had not reported before: unlike the `new` ones of
+    `counts`, they may be known from other sources. `suspicion` counts signs of a feed that replays
+    old papers; `undecided` are the records that could not be decided or stored, with their errors.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -96,7 +97,7 @@ class StoredChunk(Struct, frozen=True):
         }
 
 
-def decide(
+def decide_changed_records(
     tx: Transaction, source: str, incoming: Sequence[Paper], circumstances: DecisionContext
 ) -> tuple[list[Decision], list[tuple[Candidate, ...]], list[str]]:
     """Decide on a chunk of at most a few thousand records; nothing is written.
@@ -106,18 +107,18 @@ def decide(
     """
     names, hashes = list(map(raw_id, incoming)), list(map(record_hash, incoming))
     _require_text(names)
-    places = list(map(index_value, names))
-    last_hashes = dict(zip(places, hashes, strict=True))
-    changed_places = paper_index.changed_records(tx, source, last_hashes)
-    # Of records with the same name, the hash of the last is looked up. The others count as changed,
-    # unless they have that hash too.
+    indexed_names = list(map(index_value, names))
+    last_hashes = dict(zip(indexed_names, hashes, strict=True))
+    changed_names = paper_index.changed_records(tx, source, last_hashes)
+    # If several records share a name, only the last one's hash is compared with the store; an
+    # earlier one is unchanged only if its hash is the same.
     today = circumstances.now.date()
     changed = [
         (record_of(incoming[at], source, today), names[at], hashes[at])
-        for at, place in enumerate(places)
-        if place in changed_places or last_hashes[place] != hashes[at]
+        for at, name in enumerate(indexed_names)
+        if name in changed_names or last_hashes[name] != hashes[at]
     ]
-    unchanged_names = [name for name in last_hashes if name not in changed_places]
+    unchanged_names = [name for name in last_hashes if name not in changed_names]
     if not changed:
         return [], [], unchanged_names
     records = [with_keys(*record, assigned=circumstances.assigns) for record in changed]
@@ -173,7 +174,9 @@ def store_papers(
     reference `lists`.
     """
     source, papers, now = chunk.source, chunk.papers, chunk.now
-    decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
+    decisions, stored, unchanged_names = decide_changed_records(
+        tx, source, papers, chunk.circumstances
+    )
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
         suspicion = suspect(papers, decisions, stored, chunk.last_read)
@@ -206,8 +209,8 @@ def record_reported(tx: Transaction, chunk: Chunk, guarded: Collection[str]) -> 
     return StoredChunk(unchanged=len(records))
 
 
-# Stores a chunk as what its records are: see `monitor.pipeline.roles`.
-StoreChunk = Callable[[Transaction, Chunk], StoredChunk]
+# Writes the records of a chunk, by the role of their source: see `monitor.pipeline.roles`.
+ChunkWriter = Callable[[Transaction, Chunk], StoredChunk]
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run
 # fails.
@@ -218,21 +221,19 @@ class DecidingError(Exception):
     """A record of a chunk could not be decided or stored; the cause is its error."""
 
 
-def store_together(
-    database: Database, tx: Transaction, chunk: Chunk, store: StoreChunk
-) -> StoredChunk:
+def store_all(database: Database, tx: Transaction, chunk: Chunk, write: ChunkWriter) -> StoredChunk:
     """Store a chunk. Raises DecidingError if a record raises: `tx` must be rolled back then."""
     try:
         with database.explaining():
-            return store(tx, chunk)
+            return write(tx, chunk)
     except Exception as fault:
         if isinstance(fault, _NO_RECORD_AT_FAULT) and not isinstance(fault, ValueRefusedError):
             raise
         raise DecidingError from fault
 
 
-def store_apart(
-    database: Database, tx: Transaction, chunk: Chunk, store: StoreChunk
+def store_isolating_failures(
+    database: Database, tx: Transaction, chunk: Chunk, write: ChunkWriter
 ) -> StoredChunk:
     """Store a chunk without the records that raise an error.
 
@@ -249,7 +250,7 @@ def store_apart(
         try:
             with tx.begin_nested():
                 part = replace(chunk, papers=papers, circumstances=circumstances)
-                stored += store_together(database, tx, part, store)
+                stored += store_all(database, tx, part, write)
         except DecidingError as fault:
             if len(papers) == 1:
                 error, first_run = fault.__cause__, circumstances.first_run
@@ -265,12 +266,12 @@ def store_apart(
 
 # ── the run of a document ───────────────────────────────────────────────────────────
 
-Together = Callable[[Database, Transaction, Chunk, StoreChunk], StoredChunk]
+StoreMethod = Callable[[Database, Transaction, Chunk, ChunkWriter], StoredChunk]
 
 
 @dataclass(slots=True)
 class RunRecorder:
-    """Writes the runs of a source, whose chunks `store_chunk` stores.
+    """Writes the runs of a source, whose chunks `write_chunk` stores.
 
     A run is opened before its document is read; if there is nothing to record about that document,
     the next one gets it.
@@ -282,7 +283,7 @@ class RunRecorder:
 
     runtime: Runtime
     configured: ConfiguredSource
-    store_chunk: StoreChunk
+    write_chunk: ChunkWriter
     first_run: FirstRun | None = None
     previous_error: str = ""
     on_progress: Callable[[Run], None] | None = None
@@ -346,19 +347,19 @@ class RunRecorder:
                 last_read = runs.last_read(tx, name)
         chunk = Chunk(name, papers, circumstances, now, document, last_read)
         try:
-            stored = self._commit(store_together, chunk, progress)
+            stored = self._commit(store_all, chunk, progress)
         except DecidingError as fault:
             log.info("storing records apart", source=name, error=repr(fault.__cause__))
-            stored = self._commit(store_apart, chunk, progress)
+            stored = self._commit(store_isolating_failures, chunk, progress)
         if self.on_progress:
             self.on_progress(self.run)
         self._undated += stored.undated
 
     def _commit(
-        self, together: Together, chunk: Chunk, progress: SaveProgress | None
+        self, store_batch: StoreMethod, chunk: Chunk, progress: SaveProgress | None
     ) -> StoredChunk:
         with self.runtime.database.ingesting() as tx:
-            stored = together(self.runtime.database, tx, chunk, self.store_chunk)
+            stored = store_batch(self.runtime.database, tx, chunk, self.write_chunk)
             if chunk.last_read and stored.suspicion.holds:
                 raise _held(chunk.source, stored.suspicion, chunk.last_read)
             left = [record for record, _ in stored.undecided]
@@ -392,9 +393,9 @@ class RunRecorder:
         error: str = "",
         document: str | None = None,
         validators: Mapping[str, str] | None = None,
-        end: SaveProgress | None = None,
+        record_end: SaveProgress | None = None,
     ) -> Run:
-        """Close the run; `end` records how far the document was read, in the same transaction."""
+        """Close the run; `record_end` stores how far the document was read, in its transaction."""
         finished, error = self.runtime.clock.now(), self.configured.variables.hide(error)
         run = structs.replace(
             self.run, document=document, outcome=outcome, error=error, finished=finished
@@ -403,8 +404,8 @@ class RunRecorder:
             first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
             log.info("set aside", source=run.source, document=document, first=first)
         with self.runtime.database.writing() as tx:
-            if end:
-                end(tx, finished)
+            if record_end:
+                record_end(tx, finished)
             runs.save(tx, self._run_id, run, validators)
             if outcome in (RunOutcome.UNCHANGED, RunOutcome.FAILED):
                 runs.fold_repeated(tx, self._run_id, run)

@@ -224,7 +224,7 @@ class Visit(Request):
     @property
     def topic_titles(self) -> dict[str, str]:
         """The titles of topics by name."""
-        return {name: rule.title for name, rule in self.runtime.sections.items()}
+        return {name: rule.title for name, rule in self.runtime.group_rules.items()}
 
     def require_subscription(self, name: str) -> str:
         """Return a name of a subscription that the viewer may see, or refuse with 404."""

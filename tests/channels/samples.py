@@ -11,8 +11,8 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     MatchReason,
     Notice,
     Paper,
@@ -61,7 +61,7 @@ def digest(
         timezone="Europe/Berlin",
         covers_from=None,
         composed_at=AT,
-        groups=(DigestSection("agents", entries),) if entries else (),
+        groups=(DigestGroup("agents", entries),) if entries else (),
         report=(SourceReport("daily", 412, 3, AT),),
         full=full,
     )

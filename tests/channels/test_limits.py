@@ -26,12 +26,12 @@ from monitor.model import (
     AboutSubscription,
     ChangeKind,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
+    GroupRule,
     MatchReason,
     Paper,
     Rendered,
-    SectionRule,
     SourceReport,
     SourceWarning,
     TopicWhy,
@@ -88,7 +88,7 @@ def digests(draw: st.DrawFn) -> Digest:
         entries = (structs.replace(kinds[n % len(kinds)], paper_id=n, score=-n) for n in numbers)
         name = f"{draw(TEXTS)[:100]} {topic}" if topic < 5 else f"topic {topic}"
         weight, most = draw(st.sampled_from([(1.0, None), (5.0, None), (0.1, 3)]))
-        groups.append(DigestSection(name, tuple(entries), SectionRule(name, most, weight)))
+        groups.append(DigestGroup(name, tuple(entries), GroupRule(name, most, weight)))
     report = SourceReport(
         draw(TEXTS), 9, 3, AT, draw(st.sampled_from([None, AT])), draw(TEXTS),
         (SourceWarning("stale", AT - timedelta(days=9), draw(TEXTS)),),

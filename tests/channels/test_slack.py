@@ -19,7 +19,7 @@ from monitor.channels.slack.channel import Slack, SlackOptions
 from monitor.channels.slack.socket_mode import ask_for_address
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.wording import escape_mrkdwn
-from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
+from monitor.model import Delivery, DeliveryState, Digest, DigestGroup, Outcome, Rendered
 from monitor.setting_types import SettingsContext
 from tests.channels.samples import AT, HOSTILE, Commit, delivery, digest, entry
 from tests.servers.slack import APP_TOKEN, TOKEN, Fault, SlackServer
@@ -108,7 +108,7 @@ def test_the_first_message_stands_alone_and_the_others_are_in_its_thread(
     slack: SlackServer,
 ) -> None:
     papers = digest([structs.replace(entry(n), score=100.0 - n) for n in range(12)], full=8)
-    rest = DigestSection("bandits", (structs.replace(entry(99), score=0.5),))
+    rest = DigestGroup("bandits", (structs.replace(entry(99), score=0.5),))
     send(bot(slack), replace(papers, groups=(*papers.groups, rest)))
     first, reply = slack.posts
     types = [block["type"] for block in first["blocks"]]

@@ -7,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from monitor.digest.excerpt import (
-    EXCERPT_LIMIT,
-    Passage,
-    excerpt,
-    headline,
-    sentence_value,
-)
+from monitor.digest.excerpt import excerpt, headline
+from monitor.digest.passage import EXCERPT_LIMIT, Passage
+from monitor.digest.sentence_value import sentence_value
 from monitor.model import ChangeKind, DigestPaper, MatchReason, Paper, TopicWhy
 from monitor.text import title_lengths
 from tests.digest import samples

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from monitor.digest.draft import draft
 from monitor.digest.layout import left_out, most_that_fit, shorten
-from monitor.model import Digest, SectionRule, share_places
+from monitor.model import Digest, GroupRule, share_places
 from tests.digest.samples import digest, news
 
 SIZES = st.lists(st.integers(0, 60), max_size=8)
@@ -31,7 +31,7 @@ def test_places_are_shared_by_weight_and_none_is_left(
 
 
 def two_topics(
-    wide: int = 272, narrow: int = 33, rules: dict[str, SectionRule] | None = None
+    wide: int = 272, narrow: int = 33, rules: dict[str, GroupRule] | None = None
 ) -> Digest:
     items = [news(number=n, topic="wide", score=9 - n / 1000) for n in range(wide)]
     items += [news(number=1000 + n, topic="narrow", score=2 - n / 1000) for n in range(narrow)]
@@ -47,8 +47,8 @@ def counts(made: Digest, full: int = 25) -> dict[str, int]:
 def test_papers_in_full_are_shared_among_topics_and_a_topic_may_have_a_max() -> None:
     assert counts(two_topics()) == {"wide": 13, "narrow": 12}
     assert counts(two_topics(), 1) == {"wide": 1, "narrow": 0}, "the best paper's topic is first"
-    assert counts(two_topics(rules={"wide": SectionRule(max=3)})) == {"wide": 3, "narrow": 22}
-    assert counts(two_topics(rules={"narrow": SectionRule(weight=4)})) == {"wide": 5, "narrow": 20}
+    assert counts(two_topics(rules={"wide": GroupRule(max=3)})) == {"wide": 3, "narrow": 22}
+    assert counts(two_topics(rules={"narrow": GroupRule(weight=4)})) == {"wide": 5, "narrow": 20}
 
 
 def test_a_digest_of_more_papers_than_it_holds_has_some_of_each_topic() -> None:

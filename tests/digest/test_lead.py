@@ -16,12 +16,12 @@ from monitor.model import (
     RETRACTION,
     ChangeKind,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
+    GroupRule,
     LeadReason,
     Paper,
     Placed,
-    SectionRule,
 )
 from tests.digest.samples import digest, news
 from tests.digest.test_own_templates import EARLIER
@@ -74,7 +74,7 @@ def test_the_best_of_each_topic_leads_and_then_the_second_of_each():
 
 def test_topics_of_a_larger_weight_come_first():
     made = papers(*[None] * 8)
-    heavy = replace(made.groups[1], rule=SectionRule(weight=2.0))
+    heavy = replace(made.groups[1], rule=GroupRule(weight=2.0))
     made = replace(made, groups=(made.groups[0], heavy))
     assert [id for id, *_ in chosen(made)] == [2, 1, 4]
 
@@ -203,7 +203,7 @@ def test_what_a_preview_names_are_the_papers_of_the_lead():
 
 def test_a_paper_that_is_gone_from_a_frozen_digest_leads_it_no_more():
     gone = replace(LED.groups[0], entries=LED.groups[0].entries[1:])
-    groups: tuple[DigestSection, ...] = (gone, *LED.groups[1:])
+    groups: tuple[DigestGroup, ...] = (gone, *LED.groups[1:])
     there = {entry.paper_id for group in groups for entry in group.entries}
     assert [first.paper_id for first in leading(replace(LED, groups=groups), there)] == [2, 3]
 

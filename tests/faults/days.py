@@ -15,7 +15,7 @@ from monitor.app import App, open_app
 from monitor.commands.status import status
 from monitor.config import load
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.settle_deliveries import resolve
+from monitor.pipeline.settle_deliveries import settle_by_hand
 from monitor.store.digests import deliveries
 from tests.faults.points import Order
 from tests.faults.process import KILLED
@@ -170,7 +170,7 @@ class Days:
             for id in unknown:
                 with app.runtime.database.reading() as tx:
                     one = deliveries.get(tx, id)
-                resolve(app.runtime, id, fate(one))
+                settle_by_hand(app.runtime, id, fate(one))
         return len(unknown)
 
 

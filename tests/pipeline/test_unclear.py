@@ -14,7 +14,7 @@ from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered, Te
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver, deliver_group
-from monitor.pipeline.settle_deliveries import resolve
+from monitor.pipeline.settle_deliveries import settle_by_hand
 from monitor.store.digests import deliveries, incidents
 from monitor.store.digests import incidents as stored_incidents
 from tests.house import AGENTS, APART, House
@@ -118,7 +118,7 @@ def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
     [problem] = due.problems()
     assert "delivery 1 (" in problem and "resolve 1 sent|resend`" in problem
     with due.opened() as app:
-        resolve(app.runtime, 1, "resend")
+        settle_by_hand(app.runtime, 1, "resend")
         app.once.deliver()
     assert outbox(due)[0].state is DeliveryState.SENT
     assert due.problems() == ()
@@ -182,7 +182,7 @@ def test_on_hold_what_a_person_has_sent_again_is_not_composed_again(due: House, 
     smtp.script["dot"].append(Drop())
     due.run()
     with due.opened() as app:
-        resolve(app.runtime, 1, "resend")
+        settle_by_hand(app.runtime, 1, "resend")
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     due.run()
     next_digest_has_its_own_paper(due, smtp)

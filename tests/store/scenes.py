@@ -18,8 +18,8 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     IncomingPaper,
     MatchRow,
     Outcome,
@@ -147,7 +147,7 @@ def digest(
         )
         for one in news
     }
-    groups = (DigestSection("t", tuple(entries.values())),) if entries else ()
+    groups = (DigestGroup("t", tuple(entries.values())),) if entries else ()
     return Digest(name, period, due, "UTC", None, due, groups, ())
 
 

@@ -332,7 +332,7 @@ def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Databa
     assert not writing(store, outbox.give_up, lost.id, "given up", NOW)
     given_up = writing(store, deliveries.get, lost.id)
     assert (given_up.state, given_up.resent) == (DeliveryState.UNKNOWN, True)
-    writing(store, outbox.resolve, lost.id, "resend", NOW + DAY)
+    writing(store, outbox.settle_by_hand, lost.id, "resend", NOW + DAY)
     [again] = claim(store)
     assert (again.message_id, again.attempts) == (lost.message_id, 1)
     assert is_as(again, DeliveryState.CLAIMED, NOW + DAY)
@@ -346,7 +346,7 @@ def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
     assert [d.id for d in reading(store, deliveries.select, AGAIN)] == [lost.id]
     writing(store, outbox.retry, lost.id, NOW + DAY)
     assert one(store, lost.id).handed_off_at == NOW + DAY
-    writing(store, outbox.resolve, lost.id, "sent", NOW)
+    writing(store, outbox.settle_by_hand, lost.id, "sent", NOW)
     assert uncertain(store) == []
     assert one(store, lost.id).state is DeliveryState.SENT
 
@@ -355,7 +355,7 @@ def test_a_plain_retry_may_not_have_arrived_and_is_not_resolved(store: Database)
     tried = sent(store, DeliveryState.RETRY)
     assert uncertain(store) == reading(store, deliveries.select, AGAIN) == []
     with store.writing() as tx, pytest.raises(UsageError, match="only an unknown one"):
-        outbox.resolve(tx, tried.id, "sent", NOW)
+        outbox.settle_by_hand(tx, tried.id, "sent", NOW)
         outbox.retry(tx, tried.id, NOW)
         assert deliveries.get(tx, tried.id).handed_off_at is None
 

@@ -105,7 +105,7 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
         assert outbox.list_unknown(tx, LATER + 3650 * DAY) == []
         assert subscriptions.states(tx)["ada"].first_seen == LATER
         assert papers.count(tx) == 1
-    writing(store, outbox.resolve, held.id, "resend", LATER)
+    writing(store, outbox.settle_by_hand, held.id, "resend", LATER)
     assert claim(store, now=LATER)
     writing(store, outbox.unclaim, held.id, "me", "the line is down", LATER)
     [again] = reading(store, deliveries.select, deliveries.IS_HANDED_OFF_AGAIN)

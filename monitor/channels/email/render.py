@@ -13,7 +13,7 @@ from datetime import datetime
 from monitor.digest.about import archive_link, stop_link, subject
 from monitor.digest.layout import batches, byte_count, fit
 from monitor.digest.wording import format_count, format_moment
-from monitor.model import Digest, DigestSection, Json, Notice, Rendered, Templates
+from monitor.model import Digest, DigestGroup, Json, Notice, Rendered, Templates
 from monitor.signing import KeyRing
 from monitor.text import clean
 
@@ -74,7 +74,7 @@ def _noting(shown: Digest) -> Digest:
     return replace(shown, notes=(note, *shown.notes), remarks=(*shown.remarks, note))
 
 
-def _titles(digest: Digest, rest: Iterable[DigestSection], templates: Templates) -> Iterator[str]:
+def _titles(digest: Digest, rest: Iterable[DigestGroup], templates: Templates) -> Iterator[str]:
     """Yield the headings and title lines of the papers that the mail does not show."""
     for group in rest:
         heading = f"{clean(group.heading)[:200]} ({len(group.entries)})"

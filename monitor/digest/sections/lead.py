@@ -12,8 +12,8 @@ from monitor.identity.notices import notice
 from monitor.model import (
     ChangeKind,
     Digest,
+    DigestGroup,
     DigestPaper,
-    DigestSection,
     LeadPaper,
     LeadReason,
 )
@@ -29,7 +29,7 @@ _KINDS = (ChangeKind.NEW, ChangeKind.OLDER)
 
 
 def choose_lead(
-    groups: Sequence[DigestSection],
+    groups: Sequence[DigestGroup],
     in_full: Collection[int],
     most: int,
     *,

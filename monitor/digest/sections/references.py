@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from monitor.digest.excerpt import sentences
 from monitor.digest.links import Link, page_url, title_link, web_url
 from monitor.digest.sections.kind import SectionKind
+from monitor.digest.sentence_value import sentences
 from monitor.digest.shown import readable_title, to_readable_text
 from monitor.digest.wording import format_count, shorten_text
 from monitor.model import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.digest.sections.kind import SectionKind
 from monitor.digest.wording import format_count, shorten_text, with_more
-from monitor.model import Digest, DigestSection
+from monitor.model import Digest, DigestGroup
 from monitor.text import clean
 
 _MOST_TOPICS = 12
@@ -22,7 +22,7 @@ def count_by_topic(digest: Digest, most: int, longest: int, between: str) -> str
     return between.join(with_more(counts, len(digest.groups)))
 
 
-def short_heading(group: DigestSection, longest: int) -> str:
+def short_heading(group: DigestGroup, longest: int) -> str:
     return shorten_text(clean(group.heading), longest)
 
 

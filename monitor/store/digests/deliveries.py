@@ -17,7 +17,7 @@ from monitor.store.engine.sql import among, one_of
 
 WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
 # A delivery in one of these states reached its recipient, may have, or is about to. So may one
-# without a clear outcome of its hand-off, whatever its state is now (`handed_off_at`).
+# whose hand-off had an unknown outcome, whatever its state is now (`handed_off_at`).
 REACHED = (
     DeliveryState.SENT,
     DeliveryState.UNKNOWN,
@@ -46,7 +46,7 @@ IS_UNKNOWN = sa.and_(_OPEN, _delivery.state == DeliveryState.UNKNOWN)
 IS_HANDED_OFF_AGAIN = sa.and_(
     _OPEN, _delivery.state == DeliveryState.RETRY, _delivery.handed_off_at.is_not(None)
 )
-# Uncertain, or waiting to be handed off once more.
+# Unknown, or waiting to be handed off once more.
 MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)
 
 

@@ -197,12 +197,12 @@ def _incidents(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Incid
 
 
 def unclear(tx: Transaction, group: str) -> int:
-    """Return how many hand-offs since the last success had no clear outcome."""
+    """Return how many hand-offs since the last success had an unknown outcome."""
     return tx.scalar(sa.select(_group.unclear).where(_group.name == group)) or 0
 
 
 def add_unclear(tx: Transaction, group: str, count: int) -> int:
-    """Count hand-offs without a clear outcome; return how many since the last success."""
+    """Count hand-offs with an unknown outcome; return how many since the last success."""
     row = {"name": group, "unclear": count}
     insert_or_update(tx, schema.line, [row], [], unclear=_group.unclear + count)
     return unclear(tx, group)

@@ -1,4 +1,4 @@
-"""The outbox: deliveries are claimed, handed off and recorded, and uncertain ones resolved.
+"""The outbox: deliveries are claimed, handed off and recorded, and unknown ones settled.
 
 Every step is a compare-and-set on the row, so that two processes never take the same delivery.
 """
@@ -27,9 +27,9 @@ _digest = schema.digest.c
 TEST = "@test "
 HELD = (DeliveryState.CLAIMED, DeliveryState.HANDING_OFF)
 Recipient = tuple[str, str, str]
-# A hand-off without a clear outcome: the time of the first is kept (`changed_at` has it from
+# A hand-off whose outcome is unknown: the time of the first is kept (`changed_at` has it from
 # `handing_off` on). After a second one nothing is sent automatically.
-_UNCLEAR: dict[str, sa.ColumnElement[Any]] = {
+_UNKNOWN: dict[str, sa.ColumnElement[Any]] = {
     "handed_off_at": sa.func.coalesce(_delivery.handed_off_at, _delivery.changed_at),
     "resent": _delivery.handed_off_at.is_not(None),
 }
@@ -46,7 +46,7 @@ _COMMIT_HANDOFF = (
 _references = sa.bindparam("references", type_=sa.Text)
 _reference = TextOfId(_references, sa.cast(_delivery.id, sa.Text))
 _new_state = sa.bindparam("new_state", type_=sa.Text)
-_is_unclear = _new_state == str(DeliveryState.UNKNOWN)
+_is_unknown = _new_state == str(DeliveryState.UNKNOWN)
 _RECORD = (
     sa.update(schema.delivery)
     .where(one_of(_delivery.id), _delivery.owner == sa.bindparam("by"))
@@ -62,7 +62,7 @@ _RECORD = (
         address_refused_at=sa.func.coalesce(
             _delivery.address_refused_at, sa.bindparam("address_refused_at", type_=Instant)
         ),
-        **{name: sa.case((_is_unclear, v), else_=_delivery[name]) for name, v in _UNCLEAR.items()},
+        **{name: sa.case((_is_unknown, v), else_=_delivery[name]) for name, v in _UNKNOWN.items()},
     )
     .returning(_delivery.id)
 )
@@ -211,7 +211,7 @@ def release_dead(
             next_attempt_at=None,
             owner="",
             error="the process ended before the answer was recorded",
-            **_UNCLEAR,
+            **_UNKNOWN,
         )
     )
     tx.execute(lost)
@@ -242,7 +242,7 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
         tx.execute(changed.values(values | {"changed_at": now}))
 
 
-# ── uncertain deliveries ────────────────────────────────────────────────────────────
+# ── unknown deliveries ──────────────────────────────────────────────────────────────
 
 RETRIED_BY_HAND = (*deliveries.WAITING, DeliveryState.FAILED, DeliveryState.SUPPRESSED)
 
@@ -297,18 +297,18 @@ def give_up(tx: Transaction, delivery_id: int, error: str, now: datetime) -> boo
     return _set_if(tx, waits, now, **values, next_attempt_at=None)
 
 
-def resolve(
+def settle_by_hand(
     tx: Transaction, delivery_id: int, fate: Literal["sent", "resend"], now: datetime
 ) -> None:
-    """Mark an uncertain delivery as sent, or send it again. Raises UsageError for any other.
+    """Mark a delivery that may have arrived as sent, or send it again.
 
-    One that is sent again may have arrived before, so its papers are in no other digest. The
-    time until it is given up starts again.
+    Raises UsageError for any other. One that is sent again may have arrived before, so its papers
+    are in no other digest. The time until it is given up starts again.
     """
-    is_uncertain = sa.and_(_delivery.id == delivery_id, deliveries.MAY_HAVE_ARRIVED)
+    may_have_arrived = sa.and_(_delivery.id == delivery_id, deliveries.MAY_HAVE_ARRIVED)
     again = {"state": DeliveryState.RETRY, "resent": False, "handed_off_at": now}
     values = again if fate == "resend" else {"state": DeliveryState.SENT}
-    if not _set_if(tx, is_uncertain, now, **values, error="", next_attempt_at=None):
+    if not _set_if(tx, may_have_arrived, now, **values, error="", next_attempt_at=None):
         state = deliveries.get(tx, delivery_id).state
         raise UsageError(f"delivery {delivery_id} is {state}: only an unknown one is resolved")
 

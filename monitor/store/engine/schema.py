@@ -552,8 +552,8 @@ example_key = _table(
 # ── libraries and reference lists ───────────────────────────────────────────────────
 
 # A document of such a source. `content` is what was last read to its end, `reading` a count.
-# `dictionary` is that of its packed records; up to the paper `filled_to` stored papers were filled
-# in from it since, null when all were.
+# `dictionary` is that of its packed records, `filled_to` the id of the last paper processed by an
+# unfinished backfill from it, null when complete.
 collection = _table(
     "collection",
     Column("id", Id, primary_key=True),
@@ -592,7 +592,7 @@ def _entry_keys(*, primary_key: bool) -> list[Column[int]]:
 # Hashes of the identifiers and the title of an entry, and its blocks: candidates, never proof.
 collection_key = _table("collection_key", *_entry_keys(primary_key=True), sqlite_with_rowid=False)
 
-# Those of a long list that is being read: they are sorted into the other table many at a time.
+# Pending keys: those of a long list that is being read, moved into the other table many at a time.
 collection_new_key = _table("collection_new_key", *_entry_keys(primary_key=False))
 
 # Entries of libraries for which stored notices are still to be looked up, or `only_recent` ones.

@@ -1,4 +1,4 @@
-"""Libraries and reference lists. A work that is listed there is neither known nor news for that.
+"""Libraries and reference lists. Listing a work here does not make it known, or news.
 
 An entry of a library that is missing from a complete reading is removed after an hour, unless it is
 back by then: reference managers rewrite their files, and a reading may meet one that is half
@@ -50,7 +50,7 @@ _unchecked = schema.unchecked_entry.c
 LEAVES_AFTER = timedelta(hours=1)
 # Keys of compact entries are moved into their table for this number of entries at a time. Moved for
 # a thousand, each key would write a page of the disk.
-SORTED_ENTRIES = 200_000
+INDEXED_ENTRIES = 200_000
 # Bounds of a record of a reference list, which may have millions. Abstracts are compared as far as
 # the shorter one goes: 30 words are enough.
 MAX_WORDS = 30
@@ -67,7 +67,7 @@ class CollectionEntry(msgspec.Struct, frozen=True):
     """
 
     id: int
-    collection_id: int
+    document_id: int
     source: str
     paper: Paper
     since: datetime | None = None
@@ -113,16 +113,16 @@ def save(
     records whose identifiers and title the source did not list before are added to
     `unchecked_entry`. `tx` comes from `Database.ingesting`.
     """
-    collection_id, reading = _open_document(tx, source, document)
+    document_id, reading = _open_document(tx, source, document)
     named = {
         hash_of_text(f"{paper.raw_id or record_hash(paper)} {title_key(paper.title)}"): paper
         for paper in (record_of(paper, source) for paper in papers)
     }
     if compact:
         named = {name: _shorten(paper) for name, paper in named.items()}
-    dictionary = _dictionary(tx, collection_id, list(named.values()) if compact else ())
+    dictionary = _dictionary(tx, document_id, list(named.values()) if compact else ())
     of_names = sa.select(_entry.name, _entry.id, _entry.record_hash, _entry.since)
-    of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
+    of_names = of_names.filter_by(collection_id=document_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
     # Another hash for each form: a compact entry is written again when its list becomes a library.
     hashes = {name: record_hash(paper) ^ (not compact) for name, paper in named.items()}
@@ -140,7 +140,7 @@ def save(
         keys_of = {name: _keys_of(record) for name, record in records.items()}
     first = None if compact else now
     if changed:
-        sort_new_keys(tx)
+        index_pending_keys(tx)
         _delete_keys(tx, _read(tx, among(_entry.id, changed)))
     highest_id = tx.scalar(sa.select(sa.func.max(_entry.id))) or 0
     unused_ids = count(highest_id + 1)
@@ -148,7 +148,7 @@ def save(
     rows = [
         {
             "id": ids[name],
-            "collection_id": collection_id,
+            "collection_id": document_id,
             "name": name,
             "record_hash": hashes[name],
             "reading": reading,
@@ -161,15 +161,15 @@ def save(
     insert_or_update(tx, schema.collection_entry, rows)
     keys = {(key, ids[name]) for name in new for key in keys_of[name]}
     key_rows = [
-        {"key": key, "collection_id": collection_id, "entry_id": id} for key, id in sorted(keys)
+        {"key": key, "collection_id": document_id, "entry_id": id} for key, id in sorted(keys)
     ]
     if not compact:
         insert_new(tx, schema.collection_key, key_rows)
         _mark_unchecked(tx, (ids[name] for name in new if name not in since))
         return
     insert_all(tx, schema.collection_new_key, key_rows)
-    if next(unused_ids) // SORTED_ENTRIES > (highest_id + 1) // SORTED_ENTRIES:
-        sort_new_keys(tx)
+    if next(unused_ids) // INDEXED_ENTRIES > (highest_id + 1) // INDEXED_ENTRIES:
+        index_pending_keys(tx)
 
 
 def _listed_since(
@@ -227,8 +227,8 @@ def take_unchecked(
     return {id: (loaded.get(id), only_recent) for id, only_recent in waiting.items()}
 
 
-def sort_new_keys(tx: Transaction) -> None:
-    """Let entries be found by the keys that `save` left for later."""
+def index_pending_keys(tx: Transaction) -> None:
+    """Move pending keys, which `save` left for later, into the lookup index."""
     new = sa.select(schema.collection_new_key).distinct().order_by(schema.collection_new_key.c.key)
     insert_from(tx, schema.collection_key, new)
     tx.execute(sa.delete(schema.collection_new_key))
@@ -253,17 +253,17 @@ def _shorten(paper: Paper) -> Paper:
     )
 
 
-def _dictionary(tx: Transaction, collection_id: int, records: Sequence[Paper]) -> bytes:
+def _dictionary(tx: Transaction, document_id: int, records: Sequence[Paper]) -> bytes:
     """Return the compression dictionary of a document's records.
 
     For a long list, it is made from the first records.
     """
-    of_document = sa.select(_collection.dictionary).filter_by(id=collection_id)
+    of_document = sa.select(_collection.dictionary).filter_by(id=document_id)
     known: bytes | None = tx.scalar(of_document)
     if known or not records:
         return known or b""
     if dictionary := dictionary_for(records):
-        document = sa.update(schema.collection).filter_by(id=collection_id)
+        document = sa.update(schema.collection).filter_by(id=document_id)
         tx.execute(document.values(dictionary=dictionary))
     return dictionary
 
@@ -276,10 +276,10 @@ def end_reading(
     With `at_once`, they are marked as missing for long enough to be deleted. `content` is compared
     with that of the next reading.
     """
-    collection_id, reading = _open_document(tx, source, document)
-    read = sa.update(schema.collection).filter_by(id=collection_id)
+    document_id, reading = _open_document(tx, source, document)
+    read = sa.update(schema.collection).filter_by(id=document_id)
     tx.execute(read.values(content=content, filled_to=0))
-    lacking = sa.and_(_entry.collection_id == collection_id, _entry.reading < reading)
+    lacking = sa.and_(_entry.collection_id == document_id, _entry.reading < reading)
     _mark_missing(tx, lacking, now, at_once=at_once)
 
 
@@ -318,16 +318,13 @@ def _delete(tx: Transaction, gone: sa.ColumnElement[bool], limit: int) -> int:
     return len(entries)
 
 
-def filled_to(tx: Transaction, source: str) -> int | None:
-    """Return the id of the last paper that was filled in from a list since it was read.
-
-    None when all were.
-    """
+def backfill_position(tx: Transaction, source: str) -> int | None:
+    """Return the id of the last paper processed by an unfinished backfill; None when complete."""
     query = sa.select(sa.func.min(_collection.filled_to)).filter_by(source=source)
     return tx.execute(query).scalar()
 
 
-def set_filled_to(tx: Transaction, source: str, paper_id: int | None) -> None:
+def set_backfill_position(tx: Transaction, source: str, paper_id: int | None) -> None:
     documents = sa.update(schema.collection).filter_by(source=source)
     tx.execute(documents.values(filled_to=paper_id))
 
@@ -348,7 +345,7 @@ def _open_document(tx: Transaction, source: str, document: str) -> tuple[int, in
 
 def _delete_keys(tx: Transaction, entries: Iterable[CollectionEntry]) -> None:
     keys = [
-        {"hash": key, "document": entry.collection_id, "entry": entry.id}
+        {"hash": key, "document": entry.document_id, "entry": entry.id}
         for entry in entries
         for key in _all_keys_of(entry.paper)
     ]
@@ -475,11 +472,11 @@ def _read(
     of_rows = among(_collection.id, {row.collection_id for row in rows})
     columns = (_collection.id, _collection.source, _collection.document, _collection.dictionary)
     documents = {row.id: row for row in tx.execute(sa.select(*columns).where(of_rows))}
-    for id, collection_id, packed, since in rows:
-        document = documents[collection_id]
+    for id, document_id, packed, since in rows:
+        document = documents[document_id]
         paper = unpack(packed, Paper, document.dictionary)
         yield CollectionEntry(
-            id, collection_id, document.source, paper, since, document=document.document
+            id, document_id, document.source, paper, since, document=document.document
         )
 
 

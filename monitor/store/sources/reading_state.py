@@ -73,12 +73,12 @@ class DumpState:
     size: int
     modified: int | None
     cursor: DumpCursor
-    ended: bool
+    is_finished: bool
 
     def is_read(self, dump: Dump) -> bool:
         """Return whether a dump is unchanged and was read to its end."""
         same = (self.name, self.size, self.modified) == (dump.name, dump.size, dump.modified)
-        return self.ended and same and dump.modified is not None
+        return self.is_finished and same and dump.modified is not None
 
 
 def dump_states(tx: Transaction, source: str, *, as_news: bool) -> list[DumpState]:
@@ -86,8 +86,8 @@ def dump_states(tx: Transaction, source: str, *, as_news: bool) -> list[DumpStat
     read = sa.select(schema.dump).filter_by(source=source, as_news=as_news)
     rows = tx.execute(read.order_by("name"))
     return [
-        DumpState(name, size, modified, DumpCursor(*cursor), ended)
-        for _, name, size, modified, *cursor, ended, _, _ in rows
+        DumpState(name, size, modified, DumpCursor(*cursor), is_finished)
+        for _, name, size, modified, *cursor, is_finished, _, _ in rows
     ]
 
 
@@ -96,14 +96,14 @@ def read_to(
     source: str,
     dump: Dump,
     cursor: DumpCursor,
-    ended: bool,
+    is_finished: bool,
     now: datetime,
     *,
     as_news: bool,
 ) -> None:
     """Record how far a dump was read, in the transaction that wrote its papers."""
     row = {"source": source, "name": dump.name, "size": dump.size, "modified": dump.modified}
-    row |= asdict(cursor) | {"ended": ended, "at": now, "as_news": as_news}
+    row |= asdict(cursor) | {"ended": is_finished, "at": now, "as_news": as_news}
     insert_or_update(tx, schema.dump, [row])
 
 

@@ -12,7 +12,7 @@ from monitor.commands.suppressions import lift as resume
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
-from monitor.pipeline.settle_deliveries import resolve
+from monitor.pipeline.settle_deliveries import settle_by_hand
 from monitor.store.digests import deliveries, suppressions
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
@@ -78,7 +78,7 @@ def settle(visit: Visit, fields: Form) -> Response:
     fate = fields.get("fate")
     if fate not in ("sent", "resend"):
         raise UsageError("nothing was chosen", "choose “it arrived” or “send it again”")
-    resolve(visit.runtime, visit.path_number("id"), "sent" if fate == "sent" else "resend")
+    settle_by_hand(visit.runtime, visit.path_number("id"), "sent" if fate == "sent" else "resend")
     return go("/deliveries")
 
 

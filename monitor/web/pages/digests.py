@@ -14,7 +14,7 @@ from monitor.digest.layout import batches, byte_count
 from monitor.digest.said_once import said_once
 from monitor.digest.sections.lead import leading
 from monitor.digest.wording import format_count
-from monitor.model import Digest, DigestPaper, DigestSection, Templates
+from monitor.model import Digest, DigestGroup, DigestPaper, Templates
 from monitor.store.digests import digests
 from monitor.web.access import Role
 from monitor.web.guard import POLICY_OF_DOCUMENTS
@@ -86,7 +86,7 @@ class ShownPaper(NamedTuple):
     """
 
     number: int
-    group: DigestSection | None
+    group: DigestGroup | None
     entry: DigestPaper
     is_full: bool
     is_above: bool

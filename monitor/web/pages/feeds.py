@@ -41,7 +41,7 @@ def topic_feed(visit: Visit) -> Response:
     is_allowed = visit.viewer.is_known or signed_names(visit) == (TOPIC, name)
     if not is_allowed or not find_topic(runtime, name):
         return refuse_feed(visit)
-    title, page = runtime.sections[name].title, path_to("topics", name)
+    title, page = runtime.group_rules[name].title, path_to("topics", name)
     return show_feed(visit, title, (TOPIC, name), _newest_news(visit, [name]), page)
 
 

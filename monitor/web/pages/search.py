@@ -131,7 +131,7 @@ def search_feed(visit: Visit) -> Response:
     wanted = search.filter(visit)
     papers = find_page(visit.runtime, search.q, wanted, limit=NEWEST).papers
     source = visit.source_titles.get(wanted.source, search.source)
-    topic = visit.runtime.sections[wanted.topic].title if wanted.topic else ""
+    topic = visit.runtime.group_rules[wanted.topic].title if wanted.topic else ""
     title = " · ".join(filter(None, (search.q, topic, source, search.kind))) or "All papers"
     news = [(stored, stored.first_seen) for stored in papers]
     return show_feed(visit, title, (SEARCH, name), news, search.path("/papers"), **fields)

@@ -13,7 +13,7 @@ from monitor.commands.status import sources_status
 from monitor.digest.page_paths import path_to
 from monitor.model import DayCount, Run
 from monitor.model.incidents import Subject, SubjectKind
-from monitor.pipeline.ingest import is_asked_for
+from monitor.pipeline.ingest import is_read_requested
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.source_silence import compare_days
 from monitor.setting_types import duration
@@ -75,7 +75,7 @@ def one_source(visit: Visit) -> Response:
         undecided=records,
         plot=plot_days(count_of_source(runtime, name), "New papers a day", axis=f"day ({days_in})"),
         every=duration(source.settings.every),
-        is_asked_for=is_asked_for(state, last),
+        is_read_requested=is_read_requested(state, last),
         next_run=last + source.settings.every if last else None,
     )
 

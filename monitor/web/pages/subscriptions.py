@@ -64,7 +64,7 @@ def all_subscriptions(visit: Visit) -> Response:
         channels=[*visit.runtime.channels],
         troubles=TROUBLES,
         export=with_query("/subscriptions.csv", asdict(chosen)),
-        sections=visit.runtime.sections,
+        group_rules=visit.runtime.group_rules,
         sent=describe_schedule,
     )
 
@@ -127,7 +127,7 @@ def one_subscription(visit: Visit) -> Response:
         recipients=visit.slice(known.recipients, RECIPIENTS),
         stopped={address_of(row.recipient): row for row in known.stopped},
         address_of=address_of,
-        sections=runtime.sections,
+        group_rules=runtime.group_rules,
         newest=newest,
         waiting=waiting,
         ratings=len({(answer.paper_id, answer.who.casefold()) for answer in answers}),
@@ -198,7 +198,7 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
         words={state: words.to_reader for state, words in WORDS.items()} if is_own else {},
         stopped_all=[row for row in stopped if row.subscription == ALL],
         stopped_others=[row for row in stopped if row.subscription not in (ALL, *named)],
-        sections=runtime.sections,
+        group_rules=runtime.group_rules,
         rating_count=count,
         ratings=ratings,
     )

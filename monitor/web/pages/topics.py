@@ -59,7 +59,7 @@ def one_topic(visit: Visit) -> Response:
     topic = find_topic(runtime, name)
     if topic is None:
         return visit.show_problem(404, f"There is no topic “{name}”.")
-    heading = runtime.sections[name].title
+    heading = runtime.group_rules[name].title
     try:
         parsed = parse_topic(topic)
     except QueryError as error:
