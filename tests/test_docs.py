@@ -132,7 +132,7 @@ def test_make_demo_says_what_it_does_and_shows_the_progress_of_pip(tmp_path: Pat
     """Where nothing is installed yet, as in a new clone."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "pyproject.toml").touch()
-    command = ["make", "--dry-run", "demo"]
+    command = ["make", "--no-print-directory", "--dry-run", "demo"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert lines[0].startswith("echo ")

@@ -55,12 +55,11 @@ class Found:
 
 
 def shorten_authors(authors: Sequence[str]) -> str:
-    """Return up to three names; of more, the first two, the last, and how many are left out."""
+    """Return up to three names; of more, the first two, the last, and how many there are."""
     names = [shorten_text(name, _LONGEST_NAME) for name in authors]
     if len(names) <= 3:
         return ", ".join(names)
-    more = f" +{len(names) - 3}"
-    return f"{names[0]}, {names[1]} … {names[-1]}{more}"
+    return f"{names[0]}, {names[1]} … {names[-1]} ({format_count(len(names), 'author')})"
 
 
 def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:

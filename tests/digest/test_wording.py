@@ -27,8 +27,8 @@ from tests.digest.samples import NOW, PAPER, REPORT, digest, entry_of, news
         ((), ""),
         (("A One",), "A One"),
         (("A One", "B Two", "C Three"), "A One, B Two, C Three"),
-        (("A One", "B Two", "C Three", "D Four"), "A One, B Two … D Four +1"),
-        (tuple(f"N {n}" for n in range(90)), "N 0, N 1 … N 89 +87"),
+        (("A One", "B Two", "C Three", "D Four"), "A One, B Two … D Four (4 authors)"),
+        (tuple(f"N {n}" for n in range(90)), "N 0, N 1 … N 89 (90 authors)"),
     ],
 )
 def test_authors_are_shortened(authors: tuple[str, ...], text: str) -> None:
