@@ -125,9 +125,14 @@ def _show_answers(visit: Visit, done: bool = False) -> Response:
     title = visit.runtime.titles.get(name, name)
     # The digest that the token names: its papers can be answered by this token, too.
     names = _names(visit, RATE, 3, visit.path_params["token"])
-    values = {"digest_page": f"{PATHS[VIEW]}{visit.runtime.keys.sign(VIEW, *names)}"}
-    values |= {"title": title, "direction": _direction(visit)}
-    return visit.show("answer", asked=asked, done=done, **values)
+    return visit.show(
+        "answer",
+        asked=asked,
+        title=title,
+        direction=_direction(visit),
+        done=done,
+        digest_page=f"{PATHS[VIEW]}{visit.runtime.keys.sign(VIEW, *names)}",
+    )
 
 
 def _names(visit: Visit, purpose: str, count: int, token: str) -> tuple[str, ...]:
