@@ -298,7 +298,7 @@ def https(text: str) -> str:
     except ValueError:
         safe = False
     if not safe or not parts.hostname:
-        raise ValueError("should be a URL that begins with https://")
+        raise ValueError("should be a URL that begins with https://, or http:// to this machine")
     return text
 
 

@@ -97,6 +97,10 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ),
         ("channels: {c: {kind: slack}}", "1: channels.c: needs either channel: or webhook:"),
         (
+            "channels: {c: {kind: slack, channel: '#a', webhook: 'https://example.org/x'}}",
+            "1: channels.c: has channel: and webhook:; remove one of them",
+        ),
+        (
             "channels:\n  c:\n    kind: slack\n    channel: #papers",
             '2: channels.c: channel: is empty; # begins a comment, so write channel: "#papers"',
         ),
@@ -223,7 +227,8 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("smtp: {host: x, from: a@b.c, username: u}", "1: smtp: username: and password: must be"),
         (
             "slack: {token: t, base_url: 'http://example.org/'}",
-            "1: slack.base_url: should be a URL that begins with https://",
+            "1: slack.base_url: should be a URL that begins with https://, "
+            "or http:// to this machine",
         ),
         (
             "smtp: {host: localhost, from: a@b.c, timeouts: {final: 10}}",

@@ -229,7 +229,10 @@ class _Connection:
     def _start_tls(self, session: Session) -> None:
         """STARTTLS is required: without it, or with another's certificate, no mail is sent."""
         if not session.has_extn("starttls"):
-            raise self._down("offers no STARTTLS, and mail is not sent in the clear")
+            raise self._down(
+                "offers no STARTTLS, and mail is not sent in the clear: set `tls: none` if it is "
+                "on this machine, or `tls: implicit` for port 465"
+            )
         try:
             session.starttls(context=_tls_context(self.settings))
         except ssl.SSLError as error:

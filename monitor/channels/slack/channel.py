@@ -48,7 +48,9 @@ class SlackOptions(ChannelOptions):
     def _one_way(self, info: ValidationInfo) -> SlackOptions:
         if self.channel is None and "channel" in self.model_fields_set:
             raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
-        if bool(self.channel) == bool(self.webhook):
+        if self.channel and self.webhook:
+            raise ValueError("has channel: and webhook:; remove one of them")
+        if not self.channel and not self.webhook:
             raise ValueError("needs either channel: or webhook:")
         if self.channel and not context_of(info).slack:
             raise ValueError("channel: needs the token of a bot, in a slack: section")
