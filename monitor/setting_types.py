@@ -167,7 +167,7 @@ def _quoted_or_not(text: str) -> str:
 
 
 # Characters of the title of a topic, source or subscription.
-MAX_TITLE_CHARS = 100
+LONGEST_DISPLAY_NAME = 100
 
 
 def single_line(text: str) -> str:

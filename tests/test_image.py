@@ -83,7 +83,7 @@ def test_the_image_takes_all_that_the_wheel_is_made_of():
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     about = [project["project"]["readme"], *project["project"]["license-files"]]
     needed = {"pyproject.toml", *about, *wheel["packages"], *wheel["force-include"]}
-    assert set(copied()) == needed | {"requirements"}
+    assert set(copied()) == needed | {"requirements", "hatch_build.py"}
 
 
 def locked(name: str) -> dict[str, list[str]]:
@@ -151,8 +151,8 @@ def test_what_is_compiled_stays_so():
 def test_the_base_may_be_pinned_and_no_secret_is_in_the_files():
     bases = [rest.split()[0] for name, rest in instructions() if name == "FROM"]
     assert bases == ["${BASE}"] * 2
-    argument, commit = (rest for name, rest in instructions() if name == "ARG")
-    assert commit == 'COMMIT=""'
+    argument, *commits = (rest for name, rest in instructions() if name == "ARG")
+    assert commits == ['COMMIT=""'] * 2  # for the package, and for the label
     assert argument.startswith("BASE=")
     default = argument.removeprefix("BASE=")
     assert ONE["build"]["args"] == {

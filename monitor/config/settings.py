@@ -44,7 +44,7 @@ from monitor.match.language.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Role, Topic
 from monitor.plugins import CHANNELS, SOURCES, Kinds
 from monitor.setting_types import (
-    MAX_TITLE_CHARS,
+    LONGEST_DISPLAY_NAME,
     SOME,
     Duration,
     ExistingFolder,
@@ -123,7 +123,7 @@ def _with_words(text: str) -> str:
 Zone = Annotated[str, AfterValidator(valid_zone)]
 # The name of a topic, source or subscription in digests.
 Title = Annotated[
-    str, AfterValidator(single_line), Field(max_length=MAX_TITLE_CHARS), Unset("its name")
+    str, AfterValidator(single_line), Field(max_length=LONGEST_DISPLAY_NAME), Unset("its name")
 ]
 
 

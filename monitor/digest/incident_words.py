@@ -178,7 +178,7 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "choices in Slack are received again",
         "Whoever rates a paper there sees an error.",
         "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
-        "has been down",
+        "has been failing",
     ),
 }
 

@@ -145,11 +145,13 @@ async def handle_form(handler: FormHandler, request: Request) -> Response:
         return await run_in_threadpool(handler, visit, fields)
     except UsageError as error:
         problem = Problem(409, error.message, error.hint)
+        if again := await _show_again(visit, fields, problem):
+            return again
+        return await run_in_threadpool(visit.show_problem, *problem)
     except HTTPException as error:
-        problem = Problem(error.status_code, error.detail)
-    if again := await _show_again(visit, fields, problem):
-        return again
-    return await run_in_threadpool(visit.show_problem, *problem)
+        if again := await _show_again(visit, fields, Problem(error.status_code, error.detail)):
+            return again
+        raise
 
 
 async def _show_again(visit: Visit, fields: Form, problem: Problem) -> Response | None:

@@ -124,7 +124,8 @@ def test_lists_that_no_longer_count_are_dropped_but_the_first(house: House) -> N
 
 def test_undated_lists_count_from_when_they_were_read(house: House) -> None:
     for number in range(2):
-        text = dump(AGENTS, other(number)).replace("\nMar 12\n", "")
+        papers = [(title, " ".join([abstract] * 4)) for title, abstract in (AGENTS, other(number))]
+        text = dump(*papers).replace("\nMar 12\n", "")
         (house.folder / "dumps" / f"{number}.txt").write_text(text)
     house.run()
     lists = paper_of(house, AGENTS[0]).recent_lists

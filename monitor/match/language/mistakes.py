@@ -28,7 +28,7 @@ _PHRASE = re.compile(rf"\\.|[{QUOTES}](?:\\.|[^{QUOTES}\\])*[{QUOTES}]?", re.DOT
 _SUSPECT = re.compile(
     r"[][?$|=!%¬#/<>\\{&\uff02-\uff3a\ufe63]|[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d"
     r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?<![^\s(])(?:category|source|announce|has):[^\s\"(),]+,|andnot|adj\d"
-    r"|[)*'\"]:|(?:noft|ab|ti)\(|(?i:author:[^\s\"(),]+,|\d\s+of\b)"
+    r"|[)*'\"]:|(?:noft|ab|ti)\(|(?i:author:[^\s\"(),]{1,60},|\d\s+of\b)"
 )
 
 
@@ -228,10 +228,11 @@ _OPERATORS = (
         "{at}: takes one value",
         "write {at}: before each of several, joined by OR",
     ),
-    # But `author:Bengio,Y` and `author:Hinton,GE` are one person with initials.
+    # But `author:Bengio,Y` and `author:Hinton,GE` are one person with initials. Names are bounded,
+    # since each `author:` of a long text without spaces may begin one.
     Rule(
-        r"(?i)(?<=author:)(?![^\s\"(),]+,(?-i:[A-Z]{1,3}|(?:[^\W\d_]\.?-?)+(?<!\w\w))(?![^\s)]))"
-        rf"[^\s\"(),]+(?:,[^\s\"(),]+)+{LAST}",
+        r"(?i)(?<=author:)(?![^\s\"(),]{1,60},(?-i:[A-Z]{1,3}|(?:[^\W\d_]\.?-?)+(?<!\w\w))(?![^\s)]))"
+        rf"[^\s\"(),]{{1,60}}(?:,[^\s\"(),]{{1,60}}){{1,20}}{LAST}",
         "{match} is searched for as the name of one person",
         'write author:({either}) to find any of them, or author:"Bengio, Yoshua" for one person',
     ),

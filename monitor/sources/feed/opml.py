@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import unquote
 
-from monitor.setting_types import MAX_TITLE_CHARS
+from monitor.setting_types import LONGEST_DISPLAY_NAME
 from monitor.sources.xml_records import records
 from monitor.text import clean
 from monitor.text.arxiv_categories import as_arxiv_writes
@@ -41,7 +41,8 @@ def read_opml(content: bytes, taken: Collection[str] = ()) -> dict[str, dict[str
         source: dict[str, Any] = {"kind": "feed", "url": _literal(url)}
         if categories:
             source = {"kind": "arxiv", "categories": categories}
-        if shown := clean(title)[:MAX_TITLE_CHARS].strip():
+        display_name = clean(title)
+        if shown := display_name[:LONGEST_DISPLAY_NAME].strip():
             source["title"] = _literal(shown)
         sources[name] = source
     return sources
