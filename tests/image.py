@@ -68,7 +68,7 @@ EOF
 python feeds.py > ready & feeds=$!
 until grep ready ready; do sleep 1; done
 paper-monitor init --opml feeds.opml .
-sed -i 's/feed.xml.}}/&, allow_private: true}}/; s/}}, allow_private/, allow_private/' monitor.yaml
+sed -i 's/, title: Feed/, allow_private: true&/' monitor.yaml
 export PAPER_MONITOR_CONFIG=/data/moved/monitor.yaml
 paper-monitor check
 limited="import os, resource; resource.setrlimit(resource.RLIMIT_NPROC, ({PROCESSES},) * 2); "

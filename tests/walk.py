@@ -62,6 +62,7 @@ IN_CONTAINER = re.compile(
     r"docker compose (?:exec|run)(?: -T| --rm| --env \S+)* paper-monitor (?:paper-monitor )?(.+)"
 )
 SERVE = """
+rm -f ~/serve.out  # of a service before this one
 {command} > ~/serve.out 2>&1 & service=$!
 for _ in $(seq {seconds}); do
     grep -q '"event": "pages served"' ~/serve.out && break
@@ -424,7 +425,7 @@ def inside(folder: Path, wheels: Path, wheel: Path | None) -> int:
         assert walk
         if not wheel:
             (walk.home / "opt/paper-monitor").parent.mkdir()
-            (walk.home / "opt/paper-monitor").symlink_to(walk.home / "paper-monitor")
+            (walk.home / "opt/paper-monitor").symlink_to(walk.home / ".local/paper-monitor")
             subprocess.run(["mount", "--bind", walk.home / "opt", "/opt"], check=True)
             check_files(walk)
             failed, left_out = failed + walk.failed, left_out + walk.left_out
