@@ -159,8 +159,11 @@ async def _show_again(visit: Visit, fields: Form, problem: Problem) -> Response 
 
     It is the one in the Referer, which browsers send from our pages; None if that cannot be shown.
     """
-    page = urlsplit(visit.headers.get("referer", ""))
-    own = {visit.headers.get("host", ""), urlsplit(visit.site.rules.url).netloc}
+    try:
+        page = urlsplit(visit.headers.get("referer", ""))
+    except ValueError:  # as for "http://[": only programs send it
+        return None
+    own = {visit.headers.get("host", ""), urlsplit(visit.site.rules.url).netloc} - {""}
     scope = {
         **visit.scope,
         "method": "GET",

@@ -94,6 +94,14 @@ def test_a_form_of_no_page_of_ours_is_answered_with_the_reason_alone(
     assert "This did not work" in answer.text and "is not a time zone" in answer.text
 
 
+def test_a_referer_that_is_no_address_is_answered_with_the_reason_alone(
+    asked: httpx.Client,
+) -> None:
+    headers = SAME_ORIGIN | {"Referer": "http://["}
+    answer = asked.post("/zone", data={"zone": "Atlantis"}, headers=headers)
+    assert (answer.status_code, "is not a time zone" in answer.text) == (409, True)
+
+
 def test_a_reader_is_shown_no_page_of_operators(lived: House) -> None:
     with closed_pages(lived, **PROXY) as (_, client):
         client.headers["Remote-User"] = "ada@example.org"
