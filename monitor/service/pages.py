@@ -33,7 +33,7 @@ log = structlog.get_logger()
 # Seconds in which the process has to end: longer than requests under way are given.
 ENDS_WITHIN = 6.0
 # Seconds between two looks whether pages are answered.
-LOOKS_UP = 0.1
+LOOK_INTERVAL = 0.1
 
 
 @dataclass(eq=False)
@@ -94,11 +94,11 @@ class PagesProcess:
         """
         if self._process is None or self._process.stdout is None:
             return False
-        for _ in range(max(1, round(seconds / LOOKS_UP))):
+        for _ in range(max(1, round(seconds / LOOK_INTERVAL))):
             try:
                 return bool(os.read(self._process.stdout.fileno(), 1))
             except BlockingIOError:
-                if stopping.wait(LOOKS_UP):
+                if stopping.wait(LOOK_INTERVAL):
                     break
         return False
 
