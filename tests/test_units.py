@@ -32,7 +32,7 @@ def verify(unit: Path, home: Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_unit_of_a_user_needs_nothing_outside_their_home(tmp_path: Path) -> None:
     """That of the whole system has its program elsewhere, and is refused."""
-    program = tmp_path / "paper-monitor" / "bin" / "paper-monitor"
+    program = tmp_path / ".local" / "paper-monitor" / "bin" / "paper-monitor"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
