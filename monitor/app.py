@@ -28,6 +28,7 @@ from monitor.clocks import Clock
 from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
+from monitor.look_up import SERVICES
 from monitor.model import Templates
 from monitor.pipeline.runtime import (
     NO_VARIABLES,
@@ -115,6 +116,7 @@ def open_app(
             templates=templates,
             fallback_templates=templates.fallback if settings.templates else templates,
             sources=_sources(settings, client, clock),
+            services=_services(settings, client, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
             active=active or ActiveConfig(),
@@ -207,6 +209,16 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
         opened = kind(name, source.options, client, clock.now)
         sources[name] = ConfiguredSource(source, opened, variables)
     return sources
+
+
+def _services(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, Service]:
+    """Return the services that are asked about papers, in the order that is written."""
+    if settings.look_up is None:
+        return {}
+    return {
+        name: SERVICES[name](options, client, clock.now)
+        for name, options in settings.look_up.services.items()
+    }
 
 
 # ── channels ────────────────────────────────────────────────────────────────────────

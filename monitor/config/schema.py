@@ -76,7 +76,15 @@ def _section(name: str, plugins: bool) -> Schema:
         settings = {"anyOf": list(_kinds(settings["properties"], KINDS[name], plugins))}
     if name in NAMED:  # it may stand empty
         return {"type": ["object", "null"], "additionalProperties": settings}
-    return {"anyOf": [settings, {"enum": [False, "off"]}]} if name == "web" else settings
+    if name == "web":
+        return {"anyOf": [settings, {"enum": [False, "off"]}]}
+    if name == "look_up":
+        names = settings["properties"]["services"]["propertyNames"]
+        listed = {"type": "array", "items": names, "minItems": 1}
+        entries = settings["properties"]["services"]
+        settings["properties"]["services"] = {"anyOf": [entries, listed]}
+        return {"anyOf": [settings, listed]}
+    return settings
 
 
 def _kinds(common: Schema, kinds: Kinds[Any], plugins: bool) -> Iterator[Schema]:

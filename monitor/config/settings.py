@@ -32,6 +32,7 @@ from pydantic import (
 
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.retry_policy import RetrySettings
+from monitor.look_up.settings import LookUpSettings
 from monitor.channels.slack import SlackSettings
 from monitor.config.messages import WrongQueryError
 from monitor.config.web_settings import Keys, PublicUrl, WebSettings
@@ -486,6 +487,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "retention": RetentionSettings,
     "smtp": SmtpSettings,
     "slack": SlackSettings,
+    "look_up": LookUpSettings,
     "web": WebSettings,
 }
 # Those of many entries, each with a name.
@@ -537,6 +539,11 @@ class Settings(General):
         RetentionSettings(),
         description="what to delete and when: `papers`, `count`, `matches`, `bodies`, `runs`, "
         "`pages`; see [clean-up](operations.md#clean-up)",
+    )
+    look_up: LookUpSettings | None = Field(
+        None,
+        description="[which services are asked](#looking-up) what the records of papers do not "
+        "say: they are sent titles",
     )
     web: Annotated[WebSettings | None, Unset("on, this machine only")] = Field(
         None, description="[where pages are served](#pages); `web: off` serves none"

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -63,6 +63,7 @@ _SMTP = ("smtp", *(name for name, ours in _SECTIONS_ELSEWHERE.items() if ours ==
 _EXAMPLES = {
     "topics": ", as in topics: {agents: {query: agent}}",
     "web": ", as in web: {listen: 127.0.0.1:8080}, or on",
+    "look_up": ", as in look_up: [huggingface, arxiv]",
     "smtp": ", as in smtp: {host: smtp.example.org, from: papers@example.org}",
 }
 
@@ -182,6 +183,8 @@ class _Validator:
             if raw in _OFF:
                 return None
             raw = {} if raw is None or raw in _ON else raw
+        if name == "look_up" and isinstance(raw, list):
+            raw = {"services": raw}
         return None if raw is None else self._settings(SECTIONS[name], (name,), raw)
 
     def _entries(self, section: str, raw: object) -> dict[str, BaseModel]:
@@ -379,8 +382,12 @@ class _Validator:
 
 
 def _nested_model(model: type[BaseModel], path: Where) -> type[BaseModel]:
-    for part in path:
-        model = section_of(model.model_fields.get(str(part))) or BaseModel
+    names = iter(path)
+    for part in names:
+        field = model.model_fields.get(str(part))
+        model = section_of(field) or BaseModel
+        if field and get_origin(field.annotation) is dict:
+            next(names, None)  # of an entry
     return model
 
 

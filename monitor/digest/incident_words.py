@@ -180,6 +180,14 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
         "has been failing",
     ),
+    SubjectKind.SERVICE: IncidentWords(
+        "{} does not answer about papers",
+        "{} answers about papers again",
+        "Digests go out with what is known without it.",
+        "It is asked again by itself. `paper-monitor doctor` tries it; if it has moved, set its "
+        "`url` in `look_up`.",
+        "has been failing",
+    ),
 }
 
 _SENDERS = {"smtp": "mail", "slack": "Slack"}
@@ -192,6 +200,7 @@ _SUBJECTS: Mapping[SubjectKind, str] = {
     SubjectKind.TEMPLATES: "template for {}",
     SubjectKind.RECIPIENT: "{} to {}",
     SubjectKind.OUTAGE_GROUP: "{}",
+    SubjectKind.SERVICE: "look-up at {}",
     SubjectKind.SUPPRESSIONS: "list of suppressions",
 }
 

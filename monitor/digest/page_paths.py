@@ -16,6 +16,8 @@ def path_to(*parts: object) -> str:
 
 def page_about(kind: str, subject: Subject) -> str:
     """Return the page about an incident, the first page where none is about it alone."""
+    if subject.about is SubjectKind.SERVICE:
+        return "/status"
     if subject.about in _OF_SUBJECTS:
         return path_to(_OF_SUBJECTS[subject.about], subject.name)
     queries: dict[str, dict[str, str]] = {

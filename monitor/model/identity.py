@@ -16,13 +16,14 @@ class Claim(IntEnum):
     """How a record's identifier is known, the strongest claim first.
 
     `ASSIGNED` by the service that brought the record (an arXiv id from arXiv), given in a `FIELD`
-    of the record, or read out of a `LINK` or a `TEXT` of it.
+    of the record, read out of a `LINK` or a `TEXT` of it, or `LOOKED_UP` at a service.
     """
 
     ASSIGNED = 1
     FIELD = 2
     LINK = 3
     TEXT = 4
+    LOOKED_UP = 5
 
 
 class Authority(Enum):

@@ -8,7 +8,7 @@ import msgspec
 
 
 class IncidentKind(StrEnum):
-    # Of a source.
+    # Of a source, a service that is asked about papers, answers in Slack.
     FAILING = "failing"
     HELD = "held"
     GAP = "gap"
@@ -41,6 +41,7 @@ class SubjectKind(StrEnum):
     RECIPIENT = "recipient"  # on a channel
     OUTAGE_GROUP = "outage group"
     SLACK_ANSWERS = "answers in Slack"
+    SERVICE = "service"  # of `look_up`
     CONFIGURATION = "configuration"
     SUPPRESSIONS = "suppressions"
     CLOCK = "clock"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
 
 from monitor.model.paper import Paper
+from monitor.model.reasons import Reasons
 
 
 class Lack(StrEnum):
@@ -53,3 +55,72 @@ class LookUpOutcome(StrEnum):
     NOT_FOUND = "not found"
     UNCONFIRMED = "unconfirmed"
     CONTRADICTED = "contradicted"
+
+
+class LookUpState(StrEnum):
+    """How far a service was asked about a paper.
+
+    Open: `WAITING` for its turn, `ASKING` since `asked_at`, `FAILED` and tried again when due.
+    Over: `FILLED` something in, `KNOWN` and with nothing to add, `GIVEN_UP` after the last attempt,
+    `REFUSED` by a person, and what the answer said: see `LookUpOutcome`.
+    """
+
+    WAITING = "waiting"
+    ASKING = "asking"
+    FAILED = "failed"
+    FILLED = "filled"
+    KNOWN = "known"
+    NOT_FOUND = "not found"
+    UNCONFIRMED = "unconfirmed"
+    CONTRADICTED = "contradicted"
+    GIVEN_UP = "given up"
+    REFUSED = "refused"
+
+
+class JoinedPaper(msgspec.Struct, frozen=True):
+    """A stored paper that an answer proved to be the same: its records (source, raw id).
+
+    `unsent` is whether it had been in no digest then: apart again, it is news.
+    """
+
+    records: tuple[tuple[str, str], ...]
+    unsent: bool
+
+
+class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a service answered about a paper, and what became of it.
+
+    `record` has no abstract. `fields` and `schemes` of identifiers were filled in. `reasons` say what
+    speaks against a contradicted answer, `other` which stored paper does.
+    """
+
+    record: Paper | None = None
+    evidence: tuple[Evidence, ...] = ()
+    fields: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ()
+    reasons: Reasons = ()
+    other: int | None = None
+    error: str = ""
+    joined: JoinedPaper | None = None
+
+
+class LookUp(msgspec.Struct, frozen=True):
+    """How far one service was asked about one paper."""
+
+    paper_id: int
+    service: str
+    state: LookUpState
+    attempts: int
+    asked_at: datetime | None
+    due_at: datetime | None
+    owner: str
+    answered: Answered
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """What a service filled in of a paper, when, and by what its record was recognised."""
+
+    service: str
+    when: datetime
+    fields: tuple[str, ...]
+    how: tuple[Evidence, ...]

@@ -36,7 +36,7 @@ from monitor.model import (
 )
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.paper_fields import matched_values
-from monitor.pipeline import incidents, library_fields
+from monitor.pipeline import incidents, library_fields, look_up
 from monitor.pipeline.fill_sections import FillContext, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
@@ -106,6 +106,7 @@ def compose(
     early: bool = False,
     ahead: bool = False,
     ignore_backoff: bool = True,
+    awaits_look_up: bool = False,
     failed: dict[str, Exception] | None = None,
     on_digest: Callable[[Digest], object] | None = None,
 ) -> list[int]:
@@ -134,7 +135,9 @@ def compose(
         if entry.name in states and entry.name not in resting
     ]
     try:
-        done = _compose_each(runtime, looked_at, now, early, ahead, failed, on_digest)
+        done = _compose_each(
+            runtime, looked_at, now, early, ahead, awaits_look_up, failed, on_digest
+        )
     finally:
         # Otherwise a service would keep text about papers that few later digests have.
         runtime.templates.release()
@@ -154,6 +157,7 @@ def _compose_each(
     now: datetime,
     early: bool,
     ahead: bool,
+    awaits_look_up: bool,
     failed: dict[str, Exception] | None,
     on_digest: Callable[[Digest], object] | None,
 ) -> list[int]:
@@ -170,6 +174,8 @@ def _compose_each(
                 # A paused one is always looked at: the store does not know of pauses.
                 if now > subscription.pause_end:
                     later.append(_next_due(subscription, state, now))
+                continue
+            if awaits_look_up and look_up.holds(runtime, subscription, slot.due_at, now):
                 continue
             digest = _digest(runtime, subscription, state, slot, now, cache)
             frozen = _freeze(runtime, subscription, digest, is_early=early or ahead)

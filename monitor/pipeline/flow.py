@@ -1,6 +1,7 @@
 """The flow as code: which step follows which, in one process, in `serve` and among workers.
 
     INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER group    SEARCH, CLEAN_UP
+                         └─> LOOK_UP ┘
 
 A command goes through it `Once`. A service does one task after another with `do`, which passes on
 what follows: to another job of the process, or to a queue. A task that is lost or done twice does
@@ -25,6 +26,7 @@ from monitor.pipeline.compose import compose, due_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
 from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
+from monitor.pipeline.look_up import look_up, queue
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, Runtime
 from monitor.store.digests import deliveries, digests
@@ -43,6 +45,7 @@ class Step(StrEnum):
 
     INGEST = "ingest"
     MATCH = "match"
+    LOOK_UP = "look-up"
     COMPOSE = "compose"
     COMPOSE_SOME = "compose-some"
     DELIVER = "deliver"
@@ -75,9 +78,12 @@ def do(
             if _ingest(runtime, task.target):
                 follow(Task(Step.MATCH))
         case Step.MATCH:
-            match(runtime)
+            _match(runtime, follow)
+        case Step.LOOK_UP:
+            if look_up(runtime, seconds):
+                follow(Task(Step.COMPOSE))
         case Step.COMPOSE:
-            match(runtime)
+            _match(runtime, follow)
             for chunk in due_chunks(runtime, batch_size):
                 follow(Task(Step.COMPOSE_SOME, str(chunk)))
         case Step.COMPOSE_SOME:
@@ -105,6 +111,12 @@ def _ingest(runtime: Runtime, source: str) -> bool:
     return True
 
 
+def _match(runtime: Runtime, follow: Callable[[Task], object]) -> None:
+    match(runtime)
+    if queue(runtime):
+        follow(Task(Step.LOOK_UP))
+
+
 def _compose(
     runtime: Runtime, chunk: int, follow: Callable[[Task], object], batch_size: int | None
 ) -> None:
@@ -115,7 +127,7 @@ def _compose(
         if not names:
             return
     failed: dict[str, Exception] = {}
-    if compose(runtime, names, ignore_backoff=False, failed=failed):
+    if compose(runtime, names, ignore_backoff=False, awaits_look_up=True, failed=failed):
         for group in runtime.outage_groups:
             follow(Task(Step.DELIVER, group))
     for fault in failed.values():
@@ -214,6 +226,8 @@ class Once:
         runtime = self.runtime
         failed = {} if failed is None else failed
         match(runtime)
+        if runtime.services and look_up(runtime, runtime.look_up_wait.total_seconds()):
+            match(runtime)
         composed = compose(
             runtime,
             names,

@@ -60,6 +60,8 @@ def title_of_subject(runtime: Runtime, subject: Subject) -> str:
         return runtime.source_titles.get(name, name)
     if subject.about is SubjectKind.SUBSCRIPTION:
         return title_of(runtime, name)
+    if subject.about is SubjectKind.SERVICE:
+        return runtime.services[name].title if name in runtime.services else name
     return incident_words.short_name(subject)
 
 
@@ -89,6 +91,7 @@ def subjects(runtime: Runtime) -> set[Subject]:
         SubjectKind.SOURCE: runtime.sources,
         SubjectKind.SUBSCRIPTION: (entry.name for entry in runtime.subscriptions),
         SubjectKind.OUTAGE_GROUP: runtime.outage_groups,
+        SubjectKind.SERVICE: runtime.services,
         SubjectKind.CHANNEL: runtime.channels,
         SubjectKind.TEMPLATES: runtime.channels,
     }

@@ -26,6 +26,7 @@ from monitor.errors import QueryError, refuse_unknown
 from monitor.http.host_limits import gate_of
 from monitor.identity.withdrawals import Standing, host_of
 from monitor.match import TopicIndex
+from monitor.look_up.service import Service
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import FirstRun, GroupRule, Role, SourceLabel, Templates, Topic
 from monitor.pipeline.unchanged import Unchanged
@@ -185,7 +186,8 @@ class ActiveConfig:
 class Runtime:
     """Everything that has a lifetime, opened and closed by `monitor.app`.
 
-    `active` remembers the topics of the last configuration; `tokens` are those of a mail account
+    `services` are asked about papers, in their order. `active` remembers the topics of the last
+    configuration; `tokens` are those of a mail account
     without a password; `keys` sign the links that readers get. `dns` returns the texts at a name;
     `ahead` how far the machine's clock has run ahead of the time that has passed.
 
@@ -200,6 +202,7 @@ class Runtime:
     templates: Templates
     fallback_templates: Templates
     sources: Mapping[str, ConfiguredSource]
+    services: Mapping[str, Service]
     topics: tuple[Topic, ...]
     synonyms: Synonyms
     subscriptions: tuple[Subscription, ...]
@@ -268,6 +271,11 @@ class Runtime:
         readers = ((entry.name, *to) for entry in self.subscriptions for to in entry.recipients)
         operator = ((OPERATOR, to.channel, name) for to in self.operator for name in to.recipients)
         return frozenset([*readers, *operator])
+
+    @property
+    def look_up_wait(self) -> timedelta:
+        """How long a digest waits for answers about its papers, at most."""
+        return self.settings.look_up.wait if self.settings.look_up else timedelta(0)
 
     @property
     def outage_groups(self) -> dict[str, list[Channel]]:

@@ -67,6 +67,7 @@ LIMIT_OF_SOURCES = SAVE_DEADLINE + LIMIT
 WATCH = "watch"
 COMPOSE = "compose"
 CLEAN_UP = "upkeep"
+LOOK_UP = "look-up"
 SEARCH = "search"
 PING = "ping"
 SOURCE = "source "
@@ -232,6 +233,7 @@ class _Steps:
                 "store": Pool("store", Share(3)),
                 "folders": Pool("folders", Share(FOLDER_READERS)),
                 "sources": Pool("sources", Share(READERS, group_of=hosts.get)),
+                LOOK_UP: Pool(LOOK_UP, Share(1)),
                 "deliveries": Pool("deliveries", Share(SENDERS, HANGING, hangs_after)),
             }
         )
@@ -240,6 +242,8 @@ class _Steps:
         add(COMPOSE, self._compose, tick, "store")
         add(CLEAN_UP, partial(do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS, "store")
         add(SEARCH, partial(do, Task(Step.SEARCH)), tick, "store")
+        if runtime.services:
+            add(LOOK_UP, partial(do, Task(Step.LOOK_UP)), tick, LOOK_UP)
         if runtime.settings.ping_url:
             add(PING, self.ping, BETWEEN_PINGS, "store")
         for name in runtime.reading_order:
@@ -313,8 +317,10 @@ class _Steps:
     def _follow(self, task: Task) -> None:
         """Do what follows a task: now, or by waking the job that does it."""
         match task.step:
-            case Step.MATCH:
+            case Step.MATCH | Step.COMPOSE:
                 self.jobs.wake(COMPOSE)
+            case Step.LOOK_UP:
+                self.jobs.wake(LOOK_UP)
             case Step.DELIVER:
                 self.jobs.wake(f"{DELIVER}{task.target}")
             case _:

@@ -1,7 +1,7 @@
 """Locks that last as long as a process lives.
 
-There is one for each owner of claims, one for the service, and one for each source that is being
-read. For a SQLite store it is a lock on a file in `<store>.owners/`, for PostgreSQL an advisory
+There is one for each owner of claims, one for the service, one for each source that is being read,
+and one for looking up papers. For a SQLite store it is a lock on a file in `<store>.owners/`, for PostgreSQL an advisory
 lock of a connection of its own. The system releases it when the process dies.
 """
 
@@ -23,6 +23,7 @@ from monitor.store.engine.connect import owners_folder
 from monitor.store.engine.database import Database
 
 SERVICE = "service"
+LOOK_UP = "look-up"
 SOURCE = "source-"
 
 
@@ -84,6 +85,11 @@ def source_lock(database: Database, source: str) -> Lock:
     return _take(database, _of_source(source), busy, "wait until it is done")
 
 
+def look_up_lock(database: Database) -> Lock:
+    """Be the only process to ask services about papers. Raises StoreBusyError while another is."""
+    return _take(database, LOOK_UP, "another process asks services about papers", "wait for it")
+
+
 def is_source_locked(database: Database, source: str) -> bool:
     return alive(database, _of_source(source))
 
@@ -143,7 +149,7 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> Lock:
 
 def _is_reused(name: str) -> bool:
     """The names of services and sources are used again; those of owners never are."""
-    return name == SERVICE or name.startswith(SOURCE)
+    return name in (SERVICE, LOOK_UP) or name.startswith(SOURCE)
 
 
 def _number(name: str) -> int:

@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0044"
+VERSION = "0045"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -229,6 +229,29 @@ ruling = _table(
     *_keys("one", "other"),
     *_required(verdict=Text, at=Instant),
     Index("ix_ruling_other", "other"),
+)
+
+# How far each service was asked what the records of a paper do not say. The row is committed before
+# the request. `packed` is what it answered and what became of that, null before.
+look_up = _table(
+    "look_up",
+    _paper(primary_key=True),
+    *_keys("service"),
+    *_required(state=Text, attempts=Integer, owner=Text),
+    *_optional(asked_at=Instant, due_at=Instant, packed=sa.LargeBinary),
+    _partial("ix_look_up_due_at", "due_at", "service", where="due_at IS NOT NULL"),
+    sqlite_with_rowid=False,
+)
+
+# The requests to a service on the last `day` (UTC) that it was asked, since when it has failed, and
+# until when it rests.
+look_up_service = _table(
+    "look_up_service",
+    *_keys("name"),
+    Column("day", sa.Date, nullable=False),
+    *_required(spent=Integer, error=Text),
+    *_optional(failing_since=Instant, rests_until=Instant, answered_at=Instant),
+    sqlite_with_rowid=False,
 )
 
 # ── runs ────────────────────────────────────────────────────────────────────────────

@@ -21,6 +21,7 @@ from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, insert_all, insert_new
 from monitor.store.papers import (
     identity_rulings,
+    look_ups,
     paper_index,
     papers,
     search,
@@ -197,6 +198,7 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
     judgements.move(tx, lost)
     withdrawals.move(tx, lost)
     sightings.move(tx, into)
+    look_ups.move(tx, lost)
 
 
 def current_id(tx: Transaction, paper_id: int) -> int:

@@ -160,7 +160,7 @@ def write_claims(tx: Transaction, claims: Mapping[Key, Mapping[int, Claim]]) -> 
     keys, data, no_data = [], [], []
     for pair in sorted(claims):
         scheme, value = pair
-        before, claim_before = owned.get(pair, (None, Claim.TEXT))
+        before, claim_before = owned.get(pair, (None, Claim.LOOKED_UP))
         by_paper = {} if before is None else {before: claim_before}
         for id, claim in (*carried.get(pair, {}).items(), *claims[pair].items()):
             by_paper[id] = min(claim, by_paper.get(id, claim))

@@ -7,8 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
+from msgspec import structs
 
-from monitor.model import ChangeKind, Claim, Decision, EarlierText, IncomingPaper
+from monitor.model import (
+    ChangeKind,
+    Claim,
+    Decision,
+    EarlierText,
+    IncomingPaper,
+    Paper,
+    StoredPaper,
+)
+from monitor.model.paper_fields import FILLED, INDEXED, MATCHED, names_of
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -94,7 +104,7 @@ def write_keys(tx: Transaction, papers: Sequence[tuple[int, IncomingPaper]]) -> 
     for id, keyed in papers:
         for pair in keyed.keys:
             of_papers = claims[paper_index.indexed_pair(pair)]
-            of_papers[id] = min(keyed.claim(pair), of_papers.get(id, Claim.TEXT))
+            of_papers[id] = min(keyed.claim(pair), of_papers.get(id, Claim.LOOKED_UP))
     paper_index.write_claims(tx, claims)
     titles = {(index_value(keyed.title_key), id) for id, keyed in papers if keyed.title_key}
     insert_new(tx, schema.title_key, [{"key": k, "paper_id": id} for k, id in sorted(titles)])
@@ -135,6 +145,24 @@ def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
     matched = (_change.at >= at, _change.matched_at.is_not(None))
     query = sa.select(_change.paper_id, _change.revision).where(*matched)
     return set(map(tuple, tx.execute(query)))
+
+
+def fill_in(tx: Transaction, stored: StoredPaper, filled: Paper, now: datetime) -> None:
+    """Write what a service filled in of a paper, which is no change and no revision of it.
+
+    Recent changes are matched again if topics look at what it gained; what was sent stays sent.
+    """
+    row = columns(structs.replace(stored, paper=filled))
+    tx.execute(sa.update(schema.paper).where(_paper.id == stored.id).values(row))
+    gained = {name for name in names_of(FILLED) if _differ(name, stored.paper, filled)}
+    if not gained.isdisjoint(names_of(MATCHED)):
+        reopen(tx, [stored.id], now - MATCHED_AGAIN_FOR)
+    if not gained.isdisjoint(names_of(INDEXED)):
+        search.queue(tx, [stored.id])
+
+
+def _differ(name: str, one: Paper, other: Paper) -> bool:
+    return bool(getattr(one, name) != getattr(other, name))
 
 
 def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:

@@ -1,0 +1,389 @@
+"""Look up: services are asked what the records of papers that will be sent do not say.
+
+Between matching and composing, with rows of its own: who is asked, by whom and since when is
+committed before each request. What an answer fills in is no news, and matches nothing but the
+topics that look at it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+import structlog
+from msgspec import structs
+
+from monitor.errors import FetchError, StoreBusyError
+from monitor.identity.keys import claims_of, with_keys
+from monitor.identity.looked_up import fill, judge, missing
+from monitor.identity.reasons import write_reasons
+from monitor.identity.same_work import same_work
+from monitor.look_up.service import Service
+from monitor.model import Claim, Paper, StoredPaper
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.model.look_up import (
+    Answered,
+    JoinedPaper,
+    LookUp,
+    LookUpOutcome,
+    LookUpState,
+    Question,
+    Wanted,
+)
+from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.locks import look_up_lock
+from monitor.store.papers import look_ups, merge_papers, paper_index, papers, sightings, write_papers
+from monitor.store.papers.look_ups import ServiceState
+from monitor.store.topics import matches
+
+log = structlog.get_logger()
+
+# Papers of one round: the first are asked about at once, and so are those that come meanwhile.
+BATCH = 50
+# News of this time is looked up.
+RECENT = timedelta(days=7)
+# A request that a crash cut off is repeated after an hour, one that failed a day later.
+DUE_AFTER_CRASH = timedelta(hours=1)
+BETWEEN_ATTEMPTS = timedelta(days=1)
+ATTEMPTS = 3
+# A service that fails rests for as long as it has failed, within these bounds.
+SHORTEST_REST = timedelta(minutes=1)
+LONGEST_REST = timedelta(hours=1)
+# The operator is notified of a service that has failed for this time.
+TOLD_AFTER = timedelta(hours=1)
+# A digest without a schedule waits for so long.
+MOST_FOR_IMMEDIATE = timedelta(seconds=60)
+# Papers of one digest that are waited for.
+MOST_WAITED_FOR = 400
+
+# The states of answers that fill nothing in.
+_UNFILLED = {
+    LookUpOutcome.NOT_FOUND: LookUpState.NOT_FOUND,
+    LookUpOutcome.UNCONFIRMED: LookUpState.UNCONFIRMED,
+    LookUpOutcome.CONTRADICTED: LookUpState.CONTRADICTED,
+}
+
+
+def queue(runtime: Runtime) -> bool:
+    """Let papers that wait for a digest, and lack something, wait for services; say if any do."""
+    if not runtime.services:
+        return False
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        ids = look_ups.unasked(tx, now - RECENT, BATCH * 20)
+        stored = papers.load(tx, ids) if ids else {}
+    if not stored:
+        return False
+    rows = [(id, name) for id, paper in stored.items() if (name := _next(runtime, paper.paper, (), now))]
+    with runtime.database.writing() as tx:
+        existing = papers.load(tx, [id for id, _ in rows])
+        look_ups.wait(tx, [row for row in rows if row[0] in existing], now)
+    return bool(rows)
+
+
+def holds(runtime: Runtime, subscription: Subscription, due_at: datetime, now: datetime) -> bool:
+    """Say whether a digest that is due waits for answers about its papers."""
+    if not runtime.services:
+        return False
+    with runtime.database.reading() as tx:
+        until = due_at + runtime.look_up_wait
+        if subscription.schedule.immediately:
+            since = matches.waits_since(tx, subscription.name, now) or now
+            until = min(since + MOST_FOR_IMMEDIATE, since + runtime.look_up_wait)
+        if now >= until:
+            return False
+        ids = matches.newest_waiting(tx, subscription.name, now, MOST_WAITED_FOR)
+        return bool(ids) and look_ups.is_open(tx, ids, until)
+
+
+def look_up(
+    runtime: Runtime, seconds: float | None = None, only: Collection[int] = ()
+) -> int:
+    """Ask about all papers that are due, or some alone; return how many gained something.
+
+    For at most some `seconds`: what is left is due the next time.
+    """
+    if not runtime.services:
+        return 0
+    end = None if seconds is None else time.monotonic() + seconds
+    try:
+        lock = look_up_lock(runtime.database)
+    except StoreBusyError:
+        log.debug("look-up deferred", reason="another process asks")
+        return 0
+    gained = 0
+    with lock:
+        queue(runtime)
+        while True:
+            services = runtime.services.values()
+            rounds = [_Round(runtime, service, end, only) for service in services]
+            done = [round_.run() for round_ in rounds]
+            gained += sum(round_.gained for round_ in rounds)
+            if not any(done):
+                return gained
+
+
+def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
+    """Let papers be asked about at once, also where they were before: at one service, or in turn.
+
+    Not at a service whose answer a person took out.
+    """
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
+        for id, stored in papers.load(tx, ids).items():
+            if not stored.purged:
+                look_ups.forget(tx, id, service)
+                kept = look_ups.of_papers(tx, [id]).get(id, [])
+                first = next(iter(runtime.services.keys() - {one.service for one in kept}), "")
+                name = service or _next(runtime, stored.paper, kept, now) or first
+                look_ups.wait(tx, [(id, name)] if name else [], now)
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round of requests to one service."""
+
+    runtime: Runtime
+    service: Service
+    end: float | None
+    # The papers that are asked about, also where they lack nothing; () for all that are due.
+    only: Collection[int] = ()
+    gained: int = 0
+
+    def run(self) -> bool:
+        """Ask about the papers that are due, and say whether anything was."""
+        if self._is_over():
+            return False
+        now = self.runtime.clock.now()
+        with self.runtime.database.reading() as tx:
+            state = self._state(tx, now)
+            waiting = look_ups.due(tx, self.service.name, now, BATCH, self.only)
+            stored = papers.load(tx, [one.paper_id for one in waiting]) if waiting else {}
+        if not waiting:
+            return False
+        rest = self._rest(state, now)
+        if rest > now:
+            with self.runtime.database.writing() as tx:
+                look_ups.put_off(tx, self.service.name, rest)
+                for one in waiting:
+                    _wait_for_next(tx, self.runtime, one.paper_id, now)
+            return False
+        by_id = {one.paper_id: one for one in waiting}
+        wanted = [Wanted(id, stored[id].paper) for id in by_id if self._is_needed(stored.get(id))]
+        questions = self.service.questions(wanted)
+        asked_about = {each.id for question in questions for each in question.papers}
+        with self.runtime.database.writing() as tx:
+            look_ups.drop(tx, [by_id[id] for id in by_id.keys() - {each.id for each in wanted}])
+            for id in {each.id for each in wanted} - asked_about:  # such as a title without words
+                look_ups.settle(tx, by_id[id], LookUpState.NOT_FOUND)
+                _wait_for_next(tx, self.runtime, id, now)
+        for question in questions:
+            if self._is_over():
+                break
+            if not self._ask(question, [by_id[each.id] for each in question.papers]):
+                break
+        return True
+
+    def _is_over(self) -> bool:
+        late = self.end is not None and time.monotonic() >= self.end
+        return late or self.runtime.stopping.is_set()
+
+    def _is_needed(self, stored: StoredPaper | None) -> bool:
+        if stored is None or stored.purged:
+            return False
+        return stored.id in self.only or bool(missing(stored.paper) & self.service.gives)
+
+    def _state(self, tx: Transaction, now: datetime) -> ServiceState:
+        return look_ups.service_state(tx, self.service.name, _day(now))
+
+    def _rest(self, state: ServiceState, now: datetime) -> datetime:
+        """Return when the service may be asked again, at the earliest now."""
+        rest = max(state.rests_until or now, now)
+        return _tomorrow(now) if state.spent >= self.service.a_day else rest
+
+    def _ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:
+        """Ask one question and store its answer; return False where the service should rest."""
+        runtime, now = self.runtime, self.runtime.clock.now()
+        with runtime.database.writing() as tx:
+            state = self._state(tx, now)
+            if self._rest(state, now) > now:
+                return False
+            asked = look_ups.begin(tx, waiting, runtime.owner.id, now, now + DUE_AFTER_CRASH)
+            look_ups.save_service(tx, structs.replace(state, spent=state.spent + 1))
+        if not asked:
+            return True
+        try:
+            records = self.service.ask(question)
+        except FetchError as fault:
+            self._note_failure(asked, fault)
+            return False
+        self._store(question, asked, records)
+        return True
+
+    def _store(
+        self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]
+    ) -> None:
+        runtime, now = self.runtime, self.runtime.clock.now()
+        with runtime.database.ingesting() as tx:
+            for one in asked:
+                self.gained += store_answer(tx, one, records, now)
+                _wait_for_next(tx, runtime, merge_papers.current_id(tx, one.paper_id), now)
+            state = self._state(tx, now)
+            look_ups.save_service(
+                tx,
+                structs.replace(
+                    state, error="", failing_since=None, rests_until=None, answered_at=now
+                ),
+            )
+            stored_incidents.end_incident(tx, self._subject, IncidentKind.FAILING, now)
+        log.info(
+            "looked up", service=self.service.name, papers=len(asked), records=len(records)
+        )
+
+    @property
+    def _subject(self) -> Subject:
+        return Subject(SubjectKind.SERVICE, self.service.name)
+
+    def _note_failure(self, asked: Sequence[LookUp], fault: FetchError) -> None:
+        runtime, now, error = self.runtime, self.runtime.clock.now(), str(fault)
+        log.warning("service failed", service=self.service.name, error=error)
+        with runtime.database.writing() as tx:
+            state = self._state(tx, now)
+            since = state.failing_since or now
+            rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
+            if fault.retry_after is not None:
+                rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
+            look_ups.save_service(
+                tx,
+                structs.replace(
+                    state, error=error, failing_since=since, rests_until=now + rest
+                ),
+            )
+            look_ups.put_off(tx, self.service.name, now + rest)
+            for one in asked:
+                failed = one.attempts < ATTEMPTS
+                next_state = LookUpState.FAILED if failed else LookUpState.GIVEN_UP
+                again = now + BETWEEN_ATTEMPTS if failed else None
+                look_ups.settle(tx, one, next_state, Answered(error=error), again)
+                _wait_for_next(tx, runtime, one.paper_id, now)
+            if now - since >= TOLD_AFTER:
+                stored_incidents.open_incident(tx, self._subject, IncidentKind.FAILING, now, error)
+
+
+def store_answer(
+    tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime
+) -> bool:
+    """Fill in what an answer says about a paper, if it does; return whether the paper gained.
+
+    `tx` comes from `Database.ingesting`.
+    """
+    stored = papers.get(tx, asked.paper_id)
+    if stored is None or stored.purged:
+        return False
+    earlier = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
+    others = {
+        one.service: one.answered.record
+        for one in earlier
+        if one.service != asked.service and one.answered.record
+    }
+    judgement = judge(stored.paper, records, others)
+    kept = judgement.record and structs.replace(judgement.record, abstract="")
+    answered = Answered(kept, judgement.evidence, reasons=judgement.reasons)
+    if judgement.outcome is not LookUpOutcome.FOUND or judgement.record is None:
+        look_ups.settle(tx, asked, _UNFILLED[judgement.outcome], answered)
+        return False
+    filled = fill(stored.paper, judgement.record)
+    answered = structs.replace(answered, fields=filled.fields, schemes=filled.schemes)
+    if not (filled.fields or filled.schemes):
+        look_ups.settle(tx, asked, LookUpState.KNOWN, answered)
+        return False
+    known = _others_with_identifiers(tx, stored, filled.paper)
+    for other in known.values():
+        verdict = same_work(filled.paper, other.paper)
+        if not verdict.same:
+            answered = structs.replace(
+                answered, fields=(), schemes=(), reasons=verdict.reasons, other=other.id
+            )
+            look_ups.settle(tx, asked, LookUpState.CONTRADICTED, answered)
+            return False
+    if known:
+        other = min(known.values(), key=lambda paper: paper.id)
+        joined = JoinedPaper(_records(tx, stored.id), not look_ups.is_in_digest(tx, stored.id))
+        reasons = write_reasons(same_work(filled.paper, other.paper).reasons)
+        look_ups.settle(
+            tx, asked, LookUpState.FILLED, structs.replace(answered, joined=joined)
+        )
+        _write(tx, stored, filled.paper, filled.schemes, now)
+        merge_papers.merge(tx, [(stored.id, other.id, reasons)], now)
+        return True
+    look_ups.settle(tx, asked, LookUpState.FILLED, answered)
+    _write(tx, stored, filled.paper, filled.schemes, now)
+    return True
+
+
+def _others_with_identifiers(
+    tx: Transaction, stored: StoredPaper, filled: Paper
+) -> dict[int, StoredPaper]:
+    """Return other stored papers that have an identifier which a paper would gain."""
+    owners = paper_index.of_keys(tx, claims_of(filled))
+    return papers.load(tx, set(owners.values()) - {stored.id})
+
+
+def _records(tx: Transaction, paper_id: int) -> tuple[tuple[str, str], ...]:
+    seen = sightings.of_papers(tx, [paper_id]).get(paper_id, ())
+    return tuple((one.source, one.raw_id) for one in seen)
+
+
+def _write(
+    tx: Transaction, stored: StoredPaper, filled: Paper, schemes: Collection[str], now: datetime
+) -> None:
+    """Write what a paper gained; topics that look at it match the paper once more."""
+    keyed = with_keys(filled)
+    gained = tuple(pair for pair in keyed.keys if pair[0] in schemes)
+    claims = dict.fromkeys(gained, Claim.LOOKED_UP)
+    write_papers.fill_in(tx, stored, filled, now)
+    write_papers.write_keys(tx, [(stored.id, structs.replace(keyed, keys=gained, claims=claims))])
+
+
+def _wait_for_next(tx: Transaction, runtime: Runtime, paper_id: int, now: datetime) -> None:
+    """Let a paper that still lacks something wait for the next service that may have it."""
+    stored = papers.get(tx, paper_id)
+    if stored is None or stored.purged:
+        return
+    asked = look_ups.of_papers(tx, [paper_id]).get(paper_id, [])
+    if name := _next(runtime, stored.paper, asked, now):
+        look_ups.wait(tx, [(paper_id, name)], now)
+    elif not missing(stored.paper):
+        look_ups.drop(tx, [one for one in asked if one.due_at])
+
+
+def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime) -> str:
+    """Return the service that a paper should wait for, or "".
+
+    One that is being asked, or whose turn has come, goes first; one that rests does not.
+    """
+    lacks, known = missing(paper), {one.service: one for one in asked}
+    for name, service in runtime.services.items():
+        if not lacks & service.gives:
+            continue
+        if name not in known:
+            return name
+        one = known[name]
+        is_next = one.state is LookUpState.WAITING and one.due_at and one.due_at <= now
+        if is_next or one.state is LookUpState.ASKING:
+            return ""
+    return ""
+
+
+def _day(now: datetime) -> date:
+    return now.astimezone(UTC).date()
+
+
+def _tomorrow(now: datetime) -> datetime:
+    """Return the next midnight in UTC: the allowances of services are of such days."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + timedelta(days=1)

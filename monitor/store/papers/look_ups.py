@@ -1,0 +1,310 @@
+"""How far services were asked what the records of papers do not say, and what they answered.
+
+A row is committed before the request that it is for: see `begin`. What is open has a `due_at`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from monitor.identity.keys import LINK
+from monitor.model import Claim
+from monitor.model.look_up import Answered, Filled, LookUp, LookUpState
+from monitor.store.digests.packed import pack, unpack
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import among, fetch, insert_new, insert_or_update
+from monitor.store.topics.matches import OF_CHANGE
+
+_look_up = schema.look_up.c
+_paper = schema.paper.c
+_key = schema.paper_key.c
+_item = schema.digest_item.c
+_has = schema.subscription_topic.c
+_service = schema.look_up_service.c
+
+NOTHING = Answered()
+
+
+class ServiceState(msgspec.Struct, frozen=True):
+    """The requests to a service on a `day`, since when it has failed, until when it rests."""
+
+    name: str
+    day: date
+    spent: int
+    error: str = ""
+    failing_since: datetime | None = None
+    rests_until: datetime | None = None
+    answered_at: datetime | None = None
+
+
+def unasked(tx: Transaction, since: datetime, limit: int) -> list[int]:
+    """Return papers that wait for a digest, lack something, and were never looked up, newest first.
+
+    Of papers that were news since a time; which services have what they lack is not decided here.
+    """
+    sent = sa.exists().where(
+        _item.subscription == _has.subscription, _item.paper_id == _paper.id
+    )
+    query = (
+        sa.select(_paper.id)
+        .select_from(schema.change)
+        .join(schema.match, OF_CHANGE)
+        .join(schema.subscription_topic, _has.topic == schema.match.c.topic)
+        .join(schema.paper, _paper.id == schema.match.c.paper_id)
+        .where(
+            schema.change.c.at >= since,
+            _paper.purged_at.is_(None),
+            _lacks(),
+            ~sent,
+            ~sa.exists().where(_look_up.paper_id == _paper.id),
+        )
+        .distinct()
+        .order_by(_paper.id.desc())
+        .limit(limit)
+    )
+    return list(tx.scalars(query))
+
+
+def _lacks() -> sa.ColumnElement[bool]:
+    return sa.or_(
+        _paper.url == "",
+        sa.cast(_paper.authors, sa.Text) == "[]",
+        sa.and_(_paper.published_at.is_(None), _paper.year.is_(None)),
+        ~sa.exists().where(_key.paper_id == _paper.id, _key.scheme != LINK),
+    )
+
+
+def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[LookUp]]:
+    """Return what was asked about papers, by paper, in the order of asking."""
+    rows: dict[int, list[LookUp]] = defaultdict(list)
+    query = sa.select(schema.look_up).where(among(_look_up.paper_id, ids))
+    for row in tx.execute(query.order_by(_look_up.asked_at, _look_up.service)):
+        rows[row.paper_id].append(_to_look_up(row))
+    return rows
+
+
+def due(
+    tx: Transaction, service: str, now: datetime, limit: int, only: Collection[int] = ()
+) -> list[LookUp]:
+    """Return the look-ups at a service that are due, of all papers or some, the first first."""
+    query = sa.select(schema.look_up).where(_look_up.service == service, _look_up.due_at <= now)
+    if only:
+        query = query.where(among(_look_up.paper_id, only))
+    rows = tx.execute(query.order_by(_look_up.due_at, _look_up.paper_id.desc()).limit(limit))
+    return list(map(_to_look_up, rows))
+
+
+def is_open(tx: Transaction, ids: Iterable[int], until: datetime) -> bool:
+    """Return whether one of some papers is asked about now, or will be before a moment."""
+    asking = _look_up.state == LookUpState.ASKING.value
+    waiting = sa.and_(_look_up.state == LookUpState.WAITING.value, _look_up.due_at <= until)
+    open_ = sa.select(_look_up.paper_id).where(among(_look_up.paper_id, ids))
+    return tx.execute(open_.where(sa.or_(asking, waiting)).limit(1)).first() is not None
+
+
+def take_out_keys(tx: Transaction, paper_id: int, schemes: Collection[str]) -> None:
+    """Delete the identifiers of a paper that were looked up."""
+    for table in (schema.paper_key, schema.common_key):
+        looked_up = table.c.claim == Claim.LOOKED_UP.value, among(table.c.scheme, schemes)
+        tx.execute(sa.delete(table).where(table.c.paper_id == paper_id, *looked_up))
+
+
+def make_unsent(tx: Transaction, paper_id: int) -> None:
+    """Take a paper out of the digests that had another one, so that it is sent with the next."""
+    tx.execute(sa.delete(schema.digest_item).where(_item.paper_id == paper_id))
+
+
+def is_in_digest(tx: Transaction, paper_id: int) -> bool:
+    """Return whether a paper was ever in a digest."""
+    query = sa.select(_item.paper_id).where(_item.paper_id == paper_id)
+    return tx.execute(query.limit(1)).first() is not None
+
+
+def wait(tx: Transaction, rows: Iterable[tuple[int, str]], due_at: datetime) -> None:
+    """Let papers wait for their turn at services: rows are (paper id, service)."""
+    insert_new(
+        tx,
+        schema.look_up,
+        [
+            {
+                "paper_id": id,
+                "service": service,
+                "state": LookUpState.WAITING.value,
+                "attempts": 0,
+                "owner": "",
+                "due_at": due_at,
+            }
+            for id, service in rows
+        ],
+    )
+
+
+def begin(
+    tx: Transaction,
+    asked: Iterable[LookUp],
+    owner: str,
+    now: datetime,
+    due_again: datetime,
+) -> list[LookUp]:
+    """Record that an owner asks about papers, and return those that nobody else asks about.
+
+    After a crash they are due again at a later time, and this counts as an attempt.
+    """
+    begun = []
+    for one in asked:
+        row = sa.update(schema.look_up).where(
+            _look_up.paper_id == one.paper_id,
+            _look_up.service == one.service,
+            _look_up.due_at == one.due_at,
+            _look_up.attempts == one.attempts,
+        )
+        values = {
+            "state": LookUpState.ASKING.value,
+            "attempts": one.attempts + 1,
+            "owner": owner,
+            "asked_at": now,
+            "due_at": due_again,
+        }
+        if tx.execute(row.values(values)).rowcount:
+            begun.append(
+                msgspec.structs.replace(
+                    one,
+                    state=LookUpState.ASKING,
+                    attempts=one.attempts + 1,
+                    owner=owner,
+                    asked_at=now,
+                    due_at=due_again,
+                )
+            )
+    return begun
+
+
+def settle(
+    tx: Transaction,
+    asked: LookUp,
+    state: LookUpState,
+    answered: Answered = NOTHING,
+    due_at: datetime | None = None,
+) -> None:
+    """Record what became of a look-up; one that is tried again is `due_at` a time."""
+    row = sa.update(schema.look_up).filter_by(paper_id=asked.paper_id, service=asked.service)
+    values = {"state": state.value, "owner": "", "due_at": due_at, "packed": _packed(answered)}
+    tx.execute(row.values(values))
+
+
+def put_off(tx: Transaction, service: str, until: datetime) -> None:
+    """Let what waits for a service wait until a time."""
+    waiting = sa.update(schema.look_up).where(
+        _look_up.service == service,
+        _look_up.due_at < until,
+        _look_up.state == LookUpState.WAITING.value,
+    )
+    tx.execute(waiting.values(due_at=until))
+
+
+def drop(tx: Transaction, look_ups: Iterable[LookUp]) -> None:
+    """Forget look-ups that are not needed any more."""
+    for one in look_ups:
+        tx.execute(
+            sa.delete(schema.look_up).filter_by(paper_id=one.paper_id, service=one.service)
+        )
+
+
+def forget(tx: Transaction, paper_id: int, service: str = "") -> None:
+    """Forget what was asked about a paper, of one service or all, so that it is asked once more.
+
+    What was filled in, and what a person took out again, stays.
+    """
+    kept = [LookUpState.REFUSED.value, LookUpState.ASKING.value, LookUpState.FILLED.value]
+    gone = sa.delete(schema.look_up).where(
+        _look_up.paper_id == paper_id, _look_up.state.not_in(kept)
+    )
+    tx.execute(gone.where(_look_up.service == service) if service else gone)
+
+
+def lacking(tx: Transaction, limit: int) -> list[int]:
+    """Return the newest papers that lack a link, an identifier, authors or a date."""
+    query = sa.select(_paper.id).where(_lacks(), _paper.purged_at.is_(None))
+    return list(tx.scalars(query.order_by(_paper.id.desc()).limit(limit)))
+
+
+def move(tx: Transaction, into: Mapping[int, int]) -> None:
+    """Move the look-ups of merged papers to those that are kept; of two with a service, one."""
+    rows = tx.execute(sa.select(schema.look_up).where(among(_look_up.paper_id, into)))
+    insert_new(
+        tx, schema.look_up, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows]
+    )
+
+
+def forget_services(tx: Transaction, names: Collection[str]) -> None:
+    """Drop what waits for services that are not configured any more."""
+    is_gone = ~among(_look_up.service, names)
+    tx.execute(sa.delete(schema.look_up).where(_look_up.due_at.is_not(None), is_gone))
+
+
+def filled(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Filled, ...]]:
+    """Return what services filled in of papers, the first first."""
+    return {id: found for id, rows in of_papers(tx, ids).items() if (found := filled_by(rows))}
+
+
+def filled_by(look_ups: Sequence[LookUp]) -> tuple[Filled, ...]:
+    """Return what look-ups of one paper filled in."""
+    return tuple(
+        Filled(
+            one.service,
+            one.asked_at,
+            (*one.answered.fields, *one.answered.schemes),
+            one.answered.evidence,
+        )
+        for one in look_ups
+        if one.state is LookUpState.FILLED and one.asked_at
+    )
+
+
+def counts(tx: Transaction, since: datetime) -> dict[str, dict[LookUpState, int]]:
+    """Return how many look-ups of each service are in each state: all open, and others since."""
+    of_late = sa.or_(_look_up.due_at.is_not(None), _look_up.asked_at >= since)
+    number = sa.func.count()
+    query = sa.select(_look_up.service, _look_up.state, number).where(of_late)
+    totals: dict[str, dict[LookUpState, int]] = defaultdict(dict)
+    for service, state, total in tx.execute(query.group_by(_look_up.service, _look_up.state)):
+        totals[service][LookUpState(state)] = total
+    return totals
+
+
+# ── services ────────────────────────────────────────────────────────────────────────
+
+
+def service_state(tx: Transaction, name: str, today: date) -> ServiceState:
+    """Return the state of a service; what it was asked on an earlier day does not count."""
+    rows = fetch(tx, sa.select(schema.look_up_service).where(_service.name == name), ServiceState)
+    state = rows[0] if rows else ServiceState(name, today, 0)
+    return state if state.day == today else msgspec.structs.replace(state, day=today, spent=0)
+
+
+def save_service(tx: Transaction, state: ServiceState) -> None:
+    insert_or_update(tx, schema.look_up_service, [msgspec.structs.asdict(state)])
+
+
+def _packed(answered: Answered) -> bytes | None:
+    return None if answered == NOTHING else pack(answered)
+
+
+def _to_look_up(row: Any) -> LookUp:
+    return LookUp(
+        row.paper_id,
+        row.service,
+        LookUpState(row.state),
+        row.attempts,
+        row.asked_at,
+        row.due_at,
+        row.owner,
+        unpack(row.packed, Answered) if row.packed else NOTHING,
+    )
