@@ -82,8 +82,8 @@ class QueryError(MonitorError):
 class FetchError(MonitorError):
     """A document could not be fetched; `retry_after` is the pause that the server asked for.
 
-    `body` is the beginning of an error response, where services explain their errors. It is never
-    part of the message.
+    `status` is that of an error response, 0 where there was none. `body` is its beginning, where
+    services explain their errors. It is never part of the message.
     """
 
     def __init__(
@@ -92,10 +92,12 @@ class FetchError(MonitorError):
         hint: str = "",
         retry_after: timedelta | None = None,
         body: bytes = b"",
+        status: int = 0,
     ) -> None:
         super().__init__(message, hint)
         self.retry_after = retry_after
         self.body = body
+        self.status = status
 
 
 class WaitError(FetchError):

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config",),
     ("plugins",),
     ("rank",),
-    ("channels",),
+    ("channels", "look_up"),
     ("sources", "diff", "match", "digest", "store"),
     ("identity",),
     ("http", "text", "clocks", "resources", "log"),
@@ -113,7 +113,10 @@ HOMES: dict[str, tuple[str, ...]] = {
     "prometheus_client": ("commands/metrics.py",),
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
     "psycopg": (),
-    "pydantic": ("channels/*", "config/*", "setting_types.py", "sources/*", "testing/*"),
+    "pydantic": (
+        *("channels/*", "config/*", "look_up/service.py"),
+        *("setting_types.py", "sources/*", "testing/*"),
+    ),
     "pydantic_core": (
         "config/declared.py",
         "config/messages.py",

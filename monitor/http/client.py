@@ -278,11 +278,10 @@ class HttpClient:
         if left is None and status == 429:
             left = LEAST  # the server does not say for how long
         if left is None:
-            return FetchError(message, _HINTS.get(status, ""), body=body)
+            return FetchError(message, _HINTS.get(status, ""), body=body, status=status)
         wait = self.memory.record_wait(server_of(request), left, f"it answered {status} {phrase}")
-        return FetchError(
-            message, f"it will not be asked again before {show_minute(wait)}", left, body
-        )
+        hint = f"it will not be asked again before {show_minute(wait)}"
+        return FetchError(message, hint, left, body, status)
 
     def _pool(self, request: Request, watch: Watch) -> httpcore.ConnectionPool:
         guard = Guard(self.dialler, self.resolve, watch, request.allow_private)

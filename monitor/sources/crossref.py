@@ -78,7 +78,7 @@ _COMMENTS = ("is-comment-on", "is-reply-to", "is-review-of")
 _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
 # The fields of works that are asked about, without references and abstracts. Crossref refuses the
 # whole request for a field that cannot be selected, such as `subtype`.
-_SELECT = (
+SELECT = (
     "DOI,URL,title,subtitle,original-title,author,editor,container-title,type,relation,issued"
     ",published,published-online,published-print,posted,created,update-to,updated-by"
 )
@@ -165,7 +165,7 @@ class Crossref(ApiSource, AboutSource):
         filters = [f"doi:{doi}" for doi in dois if "," not in doi]
         who = {"mailto": self.contact}
         if filters:
-            selected = {"filter": ",".join(filters), "rows": len(filters), "select": _SELECT}
+            selected = {"filter": ",".join(filters), "rows": len(filters), "select": SELECT}
             yield self.fetch(self.address_of("/works", selected | who))
         for doi in dois:
             if "," in doi:

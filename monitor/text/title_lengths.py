@@ -16,3 +16,5 @@ COMPARED = 1_000
 KEPT_OF_REFERENCE = 500
 # In a digest, or a reply in Slack: a longer one is cut, in digests around its first match.
 IN_LIST = 300
+# When a service is asked about it: Hugging Face takes no more.
+ASKED = 250
