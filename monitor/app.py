@@ -50,6 +50,7 @@ from monitor.store.sources.reading_state import Servers
 if TYPE_CHECKING:
     from monitor.digest.render import JinjaTemplates
     from monitor.http.client import HttpClient
+    from monitor.look_up.service import Service
     from monitor.pipeline.flow import Once
 
 # The channel of a subscription's own addresses.

@@ -61,33 +61,40 @@ def split(
     for all of its records. An identifier takes the records with it that are named by it, and
     the other way round. Raises UsageError.
     """
-    now = runtime.clock.now()
     with runtime.database.ingesting() as tx:
         stored = find_paper(tx, wanted)
-        origin = papers.origin(tx, stored)
-        keys, records = _select(what, origin.keys, origin.sightings)
-        if len(records) == len(origin.sightings) or (
-            origin.keys and len(keys) == len(origin.keys) and not records
-        ):
-            raise UsageError(
-                "nothing would remain of the paper", "name only what belongs to another paper"
-            )
-        moved = [record for record in origin.sightings if (record.source, record.raw_id) in records]
-        stay = [record for record in origin.sightings if record not in moved]
-        kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
-        if title:
-            parted = structs.replace(parted, title=title)
-        texts = _without_identifiers(kept), _without_identifiers(parted)
-        marks = withdrawals.of_paper(tx, stored.id)
-        new_id = merge_papers.split(tx, stored.id, keys, records, *texts, now)
-        for id, own in ((stored.id, moved), (new_id, stay)):
-            part = papers.get(tx, id)
-            if stored.paper.withdrawn and part and not part.paper.withdrawn:
-                names = {(record.source, record.raw_id) for record in own}
-                wrong = [mark for mark in marks if (mark.source, mark.raw_id) in names]
-                _undo(runtime, tx, part, wrong)
+        new_id = split_in(runtime, tx, stored, what, title)
         remaining, separated = load_found(tx, [stored.id, new_id])
         return remaining, separated
+
+
+def split_in(
+    runtime: Runtime, tx: Transaction, stored: StoredPaper, what: Sequence[str], title: str = ""
+) -> int:
+    """Split a paper in a transaction of `Database.ingesting`, and return the id of the new one."""
+    now, origin = runtime.clock.now(), papers.origin(tx, stored)
+    keys, records = _select(what, origin.keys, origin.sightings)
+    if len(records) == len(origin.sightings) or (
+        origin.keys and len(keys) == len(origin.keys) and not records
+    ):
+        raise UsageError(
+            "nothing would remain of the paper", "name only what belongs to another paper"
+        )
+    moved = [record for record in origin.sightings if (record.source, record.raw_id) in records]
+    stay = [record for record in origin.sightings if record not in moved]
+    kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
+    if title:
+        parted = structs.replace(parted, title=title)
+    texts = _without_identifiers(kept), _without_identifiers(parted)
+    marks = withdrawals.of_paper(tx, stored.id)
+    new_id = merge_papers.split(tx, stored.id, keys, records, *texts, now)
+    for id, own in ((stored.id, moved), (new_id, stay)):
+        part = papers.get(tx, id)
+        if stored.paper.withdrawn and part and not part.paper.withdrawn:
+            names = {(record.source, record.raw_id) for record in own}
+            wrong = [mark for mark in marks if (mark.source, mark.raw_id) in names]
+            _undo(runtime, tx, part, wrong)
+    return new_id
 
 
 @dataclass(frozen=True, slots=True)

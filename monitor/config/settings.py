@@ -32,13 +32,13 @@ from pydantic import (
 
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.retry_policy import RetrySettings
-from monitor.look_up.settings import LookUpSettings
 from monitor.channels.slack import SlackSettings
 from monitor.config.messages import WrongQueryError
 from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError, nearest
+from monitor.look_up.settings import LookUpSettings
 from monitor.match import Synonyms, parse_query
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.synonyms import NO_SYNONYMS, term

@@ -13,44 +13,21 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote, urlencode
 
 from msgspec import structs
-from pydantic import Field, SecretStr, field_validator
 
 from monitor.errors import DocumentError, FetchError
+from monitor.look_up.settings import ServiceOptions
 from monitor.look_up.titles import is_distinct, plain_title
 from monitor.model import Document, Paper, Reading, record_of
 from monitor.model.look_up import Lack, Question, Wanted
-from monitor.setting_types import Section
 from monitor.sources import sandbox
 from monitor.sources.api.about import MAX_BATCH_CHARS
-from monitor.sources.api.windows import ApiKey, Outline, PageRequest, Window, WindowSource
+from monitor.sources.api.windows import Outline, PageRequest, Window, WindowSource
 
 if TYPE_CHECKING:
     from monitor.http.client import HttpClient
 
 DEADLINE = timedelta(seconds=30)  # of a request
 EVERYTHING = frozenset(Lack)
-
-
-class ServiceOptions(Section):
-    """Settings of a service that is asked about papers."""
-
-    url: str | None = Field(None, description="another address of the service, such as a mirror's")
-    api_key: ApiKey = SecretStr("")
-    a_day: int | None = Field(
-        None, ge=0, le=1_000_000, description="requests a day, from midnight to midnight UTC"
-    )
-    allow_private: bool = Field(
-        False,
-        description="allow the host and port in `url:` to be private or non-standard (not 80 or "
-        "443); redirects are still checked",
-    )
-
-    @field_validator("url")
-    @classmethod
-    def _check_url(cls, url: str | None) -> str | None:
-        if url is not None and not url.lower().startswith(("http://", "https://")):
-            raise ValueError("`url:` must begin with http:// or https://")
-        return url
 
 
 class Service(ABC):

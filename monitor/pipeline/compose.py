@@ -170,12 +170,11 @@ def _compose_each(
             break
         try:
             slot = _slot(runtime, subscription, state, now, early, ahead)
-            if slot is None:
+            is_held = awaits_look_up and slot and look_up.holds(runtime, subscription, slot, now)
+            if slot is None or is_held:
                 # A paused one is always looked at: the store does not know of pauses.
-                if now > subscription.pause_end:
+                if not is_held and now > subscription.pause_end:
                     later.append(_next_due(subscription, state, now))
-                continue
-            if awaits_look_up and look_up.holds(runtime, subscription, slot.due_at, now):
                 continue
             digest = _digest(runtime, subscription, state, slot, now, cache)
             frozen = _freeze(runtime, subscription, digest, is_early=early or ahead)

@@ -8,13 +8,14 @@ topics that look at it.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import structlog
 from msgspec import structs
 
+from monitor.digest.schedule import Slot
 from monitor.errors import FetchError, StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import fill, judge, missing
@@ -36,7 +37,14 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.locks import look_up_lock
-from monitor.store.papers import look_ups, merge_papers, paper_index, papers, sightings, write_papers
+from monitor.store.papers import (
+    look_ups,
+    merge_papers,
+    paper_index,
+    papers,
+    sightings,
+    write_papers,
+)
 from monitor.store.papers.look_ups import ServiceState
 from monitor.store.topics import matches
 
@@ -78,19 +86,20 @@ def queue(runtime: Runtime) -> bool:
         stored = papers.load(tx, ids) if ids else {}
     if not stored:
         return False
-    rows = [(id, name) for id, paper in stored.items() if (name := _next(runtime, paper.paper, (), now))]
+    nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
+    rows = [(id, name) for id, name in nexts.items() if name]
     with runtime.database.writing() as tx:
         existing = papers.load(tx, [id for id, _ in rows])
         look_ups.wait(tx, [row for row in rows if row[0] in existing], now)
     return bool(rows)
 
 
-def holds(runtime: Runtime, subscription: Subscription, due_at: datetime, now: datetime) -> bool:
+def holds(runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime) -> bool:
     """Say whether a digest that is due waits for answers about its papers."""
     if not runtime.services:
         return False
     with runtime.database.reading() as tx:
-        until = due_at + runtime.look_up_wait
+        until = slot.due_at + runtime.look_up_wait
         if subscription.schedule.immediately:
             since = matches.waits_since(tx, subscription.name, now) or now
             until = min(since + MOST_FOR_IMMEDIATE, since + runtime.look_up_wait)
@@ -100,9 +109,7 @@ def holds(runtime: Runtime, subscription: Subscription, due_at: datetime, now: d
         return bool(ids) and look_ups.is_open(tx, ids, until)
 
 
-def look_up(
-    runtime: Runtime, seconds: float | None = None, only: Collection[int] = ()
-) -> int:
+def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int] = ()) -> int:
     """Ask about all papers that are due, or some alone; return how many gained something.
 
     For at most some `seconds`: what is left is due the next time.
@@ -224,9 +231,7 @@ class _Round:
         self._store(question, asked, records)
         return True
 
-    def _store(
-        self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]
-    ) -> None:
+    def _store(self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
         runtime, now = self.runtime, self.runtime.clock.now()
         with runtime.database.ingesting() as tx:
             for one in asked:
@@ -240,9 +245,7 @@ class _Round:
                 ),
             )
             stored_incidents.end_incident(tx, self._subject, IncidentKind.FAILING, now)
-        log.info(
-            "looked up", service=self.service.name, papers=len(asked), records=len(records)
-        )
+        log.info("looked up", service=self.service.name, papers=len(asked), records=len(records))
 
     @property
     def _subject(self) -> Subject:
@@ -259,9 +262,7 @@ class _Round:
                 rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
             look_ups.save_service(
                 tx,
-                structs.replace(
-                    state, error=error, failing_since=since, rests_until=now + rest
-                ),
+                structs.replace(state, error=error, failing_since=since, rests_until=now + rest),
             )
             look_ups.put_off(tx, self.service.name, now + rest)
             for one in asked:
@@ -274,9 +275,7 @@ class _Round:
                 stored_incidents.open_incident(tx, self._subject, IncidentKind.FAILING, now, error)
 
 
-def store_answer(
-    tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime
-) -> bool:
+def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
     """Fill in what an answer says about a paper, if it does; return whether the paper gained.
 
     `tx` comes from `Database.ingesting`.
@@ -314,9 +313,7 @@ def store_answer(
         other = min(known.values(), key=lambda paper: paper.id)
         joined = JoinedPaper(_records(tx, stored.id), not look_ups.is_in_digest(tx, stored.id))
         reasons = write_reasons(same_work(filled.paper, other.paper).reasons)
-        look_ups.settle(
-            tx, asked, LookUpState.FILLED, structs.replace(answered, joined=joined)
-        )
+        look_ups.settle(tx, asked, LookUpState.FILLED, structs.replace(answered, joined=joined))
         _write(tx, stored, filled.paper, filled.schemes, now)
         merge_papers.merge(tx, [(stored.id, other.id, reasons)], now)
         return True

@@ -25,8 +25,8 @@ from monitor.digest.schedule import Schedule
 from monitor.errors import QueryError, refuse_unknown
 from monitor.http.host_limits import gate_of
 from monitor.identity.withdrawals import Standing, host_of
-from monitor.match import TopicIndex
 from monitor.look_up.service import Service
+from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import FirstRun, GroupRule, Role, SourceLabel, Templates, Topic
 from monitor.pipeline.unchanged import Unchanged

@@ -1,8 +1,9 @@
 """Locks that last as long as a process lives.
 
 There is one for each owner of claims, one for the service, one for each source that is being read,
-and one for looking up papers. For a SQLite store it is a lock on a file in `<store>.owners/`, for PostgreSQL an advisory
-lock of a connection of its own. The system releases it when the process dies.
+and one for looking up papers. For a SQLite store it is a lock on a file in `<store>.owners/`, for
+PostgreSQL an advisory lock of a connection of its own. The system releases it when the process
+dies.
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ def unasked(tx: Transaction, since: datetime, limit: int) -> list[int]:
 
     Of papers that were news since a time; which services have what they lack is not decided here.
     """
-    sent = sa.exists().where(
-        _item.subscription == _has.subscription, _item.paper_id == _paper.id
-    )
+    sent = sa.exists().where(_item.subscription == _has.subscription, _item.paper_id == _paper.id)
     query = (
         sa.select(_paper.id)
         .select_from(schema.change)
@@ -212,9 +210,7 @@ def put_off(tx: Transaction, service: str, until: datetime) -> None:
 def drop(tx: Transaction, look_ups: Iterable[LookUp]) -> None:
     """Forget look-ups that are not needed any more."""
     for one in look_ups:
-        tx.execute(
-            sa.delete(schema.look_up).filter_by(paper_id=one.paper_id, service=one.service)
-        )
+        tx.execute(sa.delete(schema.look_up).filter_by(paper_id=one.paper_id, service=one.service))
 
 
 def forget(tx: Transaction, paper_id: int, service: str = "") -> None:

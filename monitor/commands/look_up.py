@@ -1,0 +1,191 @@
+"""Looking up papers when a person asks for it, taking out what was filled in, and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from msgspec import structs
+
+from monitor.commands.explain import find_paper
+from monitor.commands.identity import split_in
+from monitor.errors import UsageError, refuse_unknown
+from monitor.model import Paper, StoredPaper
+from monitor.model.look_up import LookUp, LookUpState
+from monitor.pipeline.look_up import ask_about, look_up
+from monitor.pipeline.runtime import Runtime
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import look_ups, papers, sightings, write_papers
+
+LATELY = timedelta(days=1)
+# Papers that one command asks about, where no number is given.
+MOST_MISSING = 100
+_EMPTY = Paper("")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStatus:
+    """A service that is asked about papers: what it answered of late, and what waits for it.
+
+    The numbers are of papers in the last day but for `waiting`, which is all, and `spent_today`,
+    the requests since midnight UTC.
+    """
+
+    name: str
+    title: str
+    ok: bool
+    asked: int
+    found: int
+    not_found: int
+    contradicted: int
+    waiting: int
+    spent_today: int
+    a_day: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """A paper, and how far each service was asked about it."""
+
+    stored: StoredPaper
+    look_ups: tuple[LookUp, ...]
+
+
+def services_status(tx: Transaction, runtime: Runtime) -> tuple[ServiceStatus, ...]:
+    """Return the state of each service that is configured, in the order of asking."""
+    now = runtime.clock.now()
+    counts = look_ups.counts(tx, now - LATELY) if runtime.services else {}
+    return tuple(
+        _service_status(tx, runtime, name, counts.get(name, {}), now) for name in runtime.services
+    )
+
+
+def _service_status(
+    tx: Transaction, runtime: Runtime, name: str, counts: dict[LookUpState, int], now: datetime
+) -> ServiceStatus:
+    service = runtime.services[name]
+    state = look_ups.service_state(tx, name, now.astimezone(UTC).date())
+    found = counts.get(LookUpState.FILLED, 0) + counts.get(LookUpState.KNOWN, 0)
+    not_found = counts.get(LookUpState.NOT_FOUND, 0) + counts.get(LookUpState.UNCONFIRMED, 0)
+    waiting = counts.get(LookUpState.WAITING, 0)
+    return ServiceStatus(
+        name=name,
+        title=service.title,
+        ok=state.failing_since is None,
+        asked=sum(counts.values()) - waiting,
+        found=found,
+        not_found=not_found,
+        contradicted=counts.get(LookUpState.CONTRADICTED, 0),
+        waiting=waiting,
+        spent_today=state.spent,
+        a_day=service.requests_a_day,
+        error=state.error,
+    )
+
+
+def of_paper(runtime: Runtime, reference: str) -> LookedUp:
+    """Return how far services were asked about a paper. Raises UsageError."""
+    with runtime.database.reading() as tx:
+        stored = find_paper(tx, reference)
+        return LookedUp(stored, tuple(look_ups.of_papers(tx, [stored.id]).get(stored.id, ())))
+
+
+def chosen(
+    runtime: Runtime, references: Sequence[str], missing: bool, limit: int
+) -> list[StoredPaper]:
+    """Return the papers that are named, and with `missing` the newest that lack something.
+
+    Raises UsageError.
+    """
+    with runtime.database.reading() as tx:
+        found = [find_paper(tx, reference) for reference in references]
+        more = look_ups.lacking(tx, limit) if missing else []
+        stored = papers.load(tx, more)
+    found += [stored[id] for id in more if id in stored]
+    return list({paper.id: paper for paper in found}.values())
+
+
+def look_up_papers(
+    runtime: Runtime, stored: Sequence[StoredPaper], service: str = ""
+) -> list[LookedUp]:
+    """Ask about papers now, at all services in turn or at one. Raises UsageError."""
+    if not runtime.services:
+        raise UsageError(
+            "no service is configured", "look_up: [huggingface, arxiv]; see docs/look-up.md"
+        )
+    if service:
+        refuse_unknown("service", [service], runtime.services)
+    ids = [paper.id for paper in stored]
+    ask_about(runtime, ids, service)
+    look_up(runtime, only=ids)
+    with runtime.database.reading() as tx:
+        # Papers that proved to be one are listed once.
+        now_stored = {id: find_paper(tx, str(id)) for id in ids}
+        current = {paper.id: paper for paper in now_stored.values()}
+        asked = look_ups.of_papers(tx, current)
+    return [LookedUp(paper, tuple(asked.get(id, ()))) for id, paper in current.items()]
+
+
+def unfill(runtime: Runtime, reference: str, service: str = "") -> LookedUp:
+    """Take out what services, or one, filled in of a paper, and keep them from filling it again.
+
+    Raises UsageError where nothing was. A paper that an answer proved to be the same becomes one of its own again, and is news if it was
+    in no digest before.
+    """
+    now = runtime.clock.now()
+    with runtime.database.ingesting() as tx:
+        stored = find_paper(tx, reference)
+        asked = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
+        filled = [
+            one for one in asked if one.state is LookUpState.FILLED and service in ("", one.service)
+        ]
+        if not filled:
+            by = f" by {service}" if service else ""
+            raise UsageError(f"nothing of this paper was filled in{by}", "nothing was changed")
+        for one in filled:
+            _take_out(tx, runtime, stored.id, one, now)
+        stored = find_paper(tx, str(stored.id))
+        return LookedUp(stored, tuple(look_ups.of_papers(tx, [stored.id]).get(stored.id, ())))
+
+
+def _take_out(tx: Transaction, runtime: Runtime, paper_id: int, one: LookUp, now: datetime) -> None:
+    stored = papers.load(tx, [paper_id])[paper_id]
+    answered, record = one.answered, one.answered.record
+    gone = dict(_given(stored.paper, record, answered.fields)) if record else {}
+    look_ups.take_out_keys(tx, paper_id, answered.schemes)
+    before = structs.replace(stored.paper, **gone)
+    said = _said_by_records(tx, paper_id, [name for name in gone if not getattr(before, name)])
+    write_papers.fill_in(tx, stored, structs.replace(before, **said), now)
+    look_ups.settle(tx, one, LookUpState.REFUSED, structs.replace(answered, fields=(), schemes=()))
+    if answered.joined:
+        names = [f"{source}/{raw_id}" for source, raw_id in answered.joined.records]
+        stored = papers.load(tx, [paper_id])[paper_id]
+        parted = split_in(runtime, tx, stored, names)
+        if answered.joined.unsent:
+            look_ups.make_unsent(tx, parted)
+            write_papers.reopen(tx, [parted], now - write_papers.MATCHED_AGAIN_FOR)
+
+
+def _given(paper: Paper, record: Paper, names: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields that still are as a record gave them, empty, or without what it gave."""
+    for name in names:
+        ours, given = getattr(paper, name), getattr(record, name)
+        if name == "links":
+            yield name, {kind: url for kind, url in ours.items() if given.get(kind) != url}
+        elif ours == given:
+            yield name, getattr(_EMPTY, name)
+
+
+def _said_by_records(tx: Transaction, paper_id: int, names: Collection[str]) -> dict[str, Any]:
+    """Return what the records of sources say of fields, which waited behind what was filled in."""
+    seen = sightings.with_text(tx, [paper_id]).get(paper_id, ())
+    texts = [sighting.text for sighting in seen if sighting.text]
+    said = {
+        name: next((value for text in texts if (value := getattr(text, name, None))), None)
+        for name in names
+        if name in ("authors", "venue", "year", "type")
+    }
+    return {name: value for name, value in said.items() if value}
