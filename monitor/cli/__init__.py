@@ -62,6 +62,8 @@ COMMANDS = {
         "papers merge": "Permanently merge duplicate papers. Nothing is sent again.",
         "papers split": "Permanently separate a record that was wrongly merged.",
         "papers unmark": "Permanently undo the mark of a paper that was withdrawn by mistake.",
+        "papers look-up": "Ask services what the records of papers do not say, and fill it in.",
+        "papers unfill": "Take out what services filled in of a paper, permanently.",
         "papers doubtful": "List merges that the current rules would reject.",
         "papers undecided": "List records that an error kept from being stored.",
         "templates preview": "Show digests of the sample papers in each form. Sends nothing.",
@@ -104,6 +106,7 @@ MODULES = {
     "work": ("run", "ingest", "digest"),
     "service": ("serve", "worker", "web serve", "web login"),
     "doubtful": ("papers doubtful",),
+    "look_up": ("papers look-up", "papers unfill"),
     "previews": ("preview", "templates preview", "send-test"),
     "store": ("backup", "restore"),
 }

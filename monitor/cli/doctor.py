@@ -22,7 +22,10 @@ from monitor.commands.json_output import pick
 from monitor.commands.status import MB, disk_room, template_faults, will_be_sent_again
 from monitor.config import Settings, store_url
 from monitor.config.warnings import unencrypted_pages
+from monitor.errors import FetchError
+from monitor.identity.keys import identifiers
 from monitor.model import DeliveryState, RunOutcome
+from monitor.model.look_up import Wanted
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store.digests import deliveries
@@ -77,7 +80,7 @@ def check_installation(app: App) -> list[Check]:
     channels = _check_channels(runtime.channels)
     checks += [_permissions(files), *_public_url(app.settings), *templates, *channels]
     checks += _slack_answers(app.settings.slack)
-    return [*checks, *_senders(runtime), *_sources_read(runtime)]
+    return [*checks, *_services(runtime), *_senders(runtime), *_sources_read(runtime)]
 
 
 def _slack_answers(slack: SlackSettings | None) -> list[Check]:
@@ -107,6 +110,20 @@ def _check_channels(channels: Mapping[str, Channel]) -> Iterator[Check]:
             continue
         fault = "" if steps else channel.check()
         yield Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")
+
+
+def _services(runtime: Runtime) -> Iterator[Check]:
+    """Ask each service for one paper that it certainly has."""
+    for name, service in runtime.services.items():
+        try:
+            [question] = service.questions([Wanted(0, service.known)])
+            ours = set(identifiers(service.known))
+            found = any(ours & set(identifiers(paper)) for paper in service.ask(question))
+        except FetchError as fault:
+            yield Check(f"service {name}", False, str(fault))
+        else:
+            message = "answers" if found else f"does not know “{service.known.title}”"
+            yield Check(f"service {name}", found, message)
 
 
 def _permissions(files: Sequence[Path]) -> Check:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.markup import escape
 
@@ -13,6 +13,7 @@ from monitor.cli.terminal import at, console, facts, list_words
 from monitor.commands.explain import Explanation, known_from
 from monitor.commands.json_output import explanation_json, references_json
 from monitor.commands.references import Reference, explain_or_find
+from monitor.digest.look_up_words import describe_look_up
 from monitor.digest.wording import format_ordinal
 from monitor.identity.reasons import describe
 from monitor.store.papers.papers import Origin
@@ -21,11 +22,12 @@ from monitor.store.papers.papers import Origin
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
     with open_to_read(call) as app:
         explanation = explain_or_find(app.runtime, paper)
+        titles = {name: service.title for name, service in app.runtime.services.items()}
     if isinstance(explanation, list):
         call.answer(references_json(explanation), _show_references, explanation)
         return
     known = known_from(explanation, "UTC")
-    call.answer(explanation_json(explanation), _show, explanation, known)
+    call.answer(explanation_json(explanation), _show, explanation, known, titles)
 
 
 def _show_references(listed: Sequence[Reference]) -> None:
@@ -33,12 +35,12 @@ def _show_references(listed: Sequence[Reference]) -> None:
     show_references(listed)
 
 
-def _show(explanation: Explanation, known: str) -> None:
+def _show(explanation: Explanation, known: str, titles: Mapping[str, str]) -> None:
     console.print(f"[bold]{escape(explanation.origin.stored.paper.title)}[/]\n")
-    console.print(facts([*([("Known", known)] if known else []), *_facts(explanation)]))
+    console.print(facts([*([("Known", known)] if known else []), *_facts(explanation, titles)]))
 
 
-def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
+def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     origin, stored = explanation.origin, explanation.origin.stored
     withdrawn = ", withdrawn" if stored.paper.withdrawn else ""
     yield "Paper", f"{stored.id}, first seen {at(stored.first_seen)}{withdrawn}"
@@ -53,6 +55,8 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         title = f", “{seen.text.title}”" if seen.text else ""
         why = f": {describe(seen.recognised)}" if seen.recognised else ""
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{why}"
+    for one in explanation.look_ups:
+        yield "Looked up", describe_look_up(one, titles)
     for joined in explanation.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
     for ruling in explanation.rulings:

@@ -8,6 +8,7 @@ from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, finish
 from monitor.cli.terminal import console, show_table, with_sign
 from monitor.commands.json_output import status_json
+from monitor.commands.services import LookUpStatus
 from monitor.commands.status import Status
 from monitor.commands.status import status as read_status
 from monitor.digest.about import describe_next
@@ -39,6 +40,8 @@ def _show_status(report: Status) -> None:
     show_table(headings, due, "There are no subscriptions yet.")
     counts = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)
     console.print(f"Deliveries: {counts or 'none yet'}")
+    if report.look_up:
+        _show_services(report.look_up)
     if report.suppressions:
         recipients = format_count(report.suppressions, "recipient")
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
@@ -48,3 +51,26 @@ def _show_status(report: Status) -> None:
         console.print(with_sign("!", "bold yellow", warning))
     if report.ok:
         console.print("[green]✓[/] No problems found.")
+
+
+def _show_services(asked: LookUpStatus) -> None:
+    """Show what services answered about papers in the last day."""
+    rows = [
+        (
+            service.title,
+            Text(service.error or "ok", "bold red" if service.error else ""),
+            service.found,
+            service.not_found,
+            service.contradicted,
+            service.waiting,
+            f"{service.spent_today:,} of {service.a_day:,}",
+        )
+        for service in asked.services
+    ]
+    columns = ("Looked up at", "State", "Found", "Not", "Contradicted", "Waiting", "Today")
+    show_table(columns, rows)
+    for joined in asked.joined:
+        console.print(
+            f"Paper {joined.paper} was joined with another by the answer of {joined.service}; "
+            f"`paper-monitor papers unfill {joined.paper}` parts them."
+        )

@@ -12,10 +12,12 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
 from monitor.model import Digest, MatchReason, Paper, StoredPaper
+from monitor.model.look_up import Filled, LookUp
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import identity_rulings, merge_papers, paper_index, papers
+from monitor.store.papers import identity_rulings, look_ups, merge_papers, paper_index, papers
+from monitor.store.papers.look_ups import filled_by
 from monitor.store.papers.papers import Origin, SharedKey
 from monitor.store.sources import collections, reference_events
 from monitor.store.topics import matches
@@ -78,7 +80,8 @@ class ReportedChange:
 class Explanation:
     """All about a stored paper; `libraries` are those that have it.
 
-    `shared_keys` are the other papers that have one of its identifiers.
+    `shared_keys` are the other papers that have one of its identifiers, `look_ups` how far services
+    were asked about it.
     """
 
     origin: Origin
@@ -89,6 +92,12 @@ class Explanation:
     libraries: tuple[str, ...]
     reported: tuple[ReportedChange, ...]
     shared_keys: tuple[SharedKey, ...]
+    look_ups: tuple[LookUp, ...] = ()
+
+    @property
+    def filled(self) -> tuple[Filled, ...]:
+        """What services filled in."""
+        return filled_by(self.look_ups)
 
 
 class UnknownPaperError(UsageError):
@@ -110,6 +119,7 @@ def explain(
         matched = matches.of_paper(tx, stored.id)
         sent = [_sent(tx, runtime, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)
+        asked = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
         shared_keys = papers.sharing_keys(tx, stored.id, origin.keys)
         names = identity_rulings.names_of(tx, [stored.id])[stored.id]
         rulings = identity_rulings.of_names(tx, names)
@@ -133,6 +143,7 @@ def explain(
         libraries=tuple(sorted({entry.source for entry in entries})),
         reported=tuple(ReportedChange(e.change_name, name, at) for e, name, at in reported),
         shared_keys=tuple(shared_keys),
+        look_ups=tuple(asked),
     )
 
 

@@ -12,10 +12,12 @@ from msgspec import Struct, structs
 from monitor.identity.reasons import describe
 from monitor.model import Delivery, Judgement, Paper, Sighting
 from monitor.model.paper_fields import IN_PAPERS, IN_READ, Use, names_of
+from monitor.store.papers.look_ups import filled_by
 from monitor.text.addresses import paper_links
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
     from monitor.commands.explain import Explanation
+    from monitor.commands.look_up import LookedUp
     from monitor.commands.paper_search import FoundPaper
     from monitor.commands.ratings import Rated
     from monitor.commands.references import Reference
@@ -38,6 +40,8 @@ OF_SENT_DIGEST = "subscription period revision place reason left_to_archive"
 OF_EXPLANATION = "topics joined rulings libraries reported shared_keys"
 OF_SIGHTING = "source raw_id version announce fingerprint first_seen last_seen document past"
 OF_SOURCE = "source document raw_id"
+OF_SERVICE = "name ok asked found not_found contradicted waiting spent_today a_day error"
+OF_FILLED = "service when fields how"
 OF_LISTED_DAY = "source day rank year_guessed"
 
 
@@ -63,12 +67,15 @@ def plain(value: Any) -> Any:
 
 
 def status_json(report: Status) -> Answer:
-    """Return the state of everything; `suppressions` and `warnings` only if there are any."""
+    """Return the state of everything; `suppressions` and others only if there are any."""
     answer: Answer = plain(report) | {
         "subscriptions": [pick(known, OF_STATUS) for known in report.subscriptions],
         "problems": [problem.text for problem in report.problems],
     }
-    for name in ("suppressions", "warnings"):
+    if report.look_up:
+        services = [pick(service, OF_SERVICE) for service in report.look_up.services]
+        answer["look_up"] = {"services": services, "joined": plain(report.look_up.joined)}
+    for name in ("suppressions", "warnings", "look_up"):
         if not answer[name]:
             del answer[name]
     return answer
@@ -124,6 +131,7 @@ def paper_json(hit: FoundPaper) -> Answer:
         "id": hit.stored.id,
         **_fields(hit.stored.paper, IN_PAPERS),
         "line": _line(hit),
+        "filled": [pick(filled, OF_FILLED) for filled in hit.filled],
         "first_seen": hit.stored.first_seen.isoformat(),
         "sources": [pick(sighting, OF_SOURCE) for sighting in hit.sightings],
     }
@@ -155,6 +163,7 @@ def explanation_json(explanation: Explanation) -> Answer:
         "changes": plain(origin.changes),
         "digests": [pick(sent, OF_SENT_DIGEST) for sent in explanation.digests],
         **pick(explanation, OF_EXPLANATION),
+        "filled": [pick(filled, OF_FILLED) for filled in explanation.filled],
     }
 
 
@@ -180,6 +189,28 @@ def references_json(references: Iterable[Reference]) -> Answer:
                 **pick(reference, "notice asked"),
             }
             for reference in references
+        ]
+    }
+
+
+def looked_up_json(asked: Iterable[LookedUp]) -> Answer:
+    """Return papers, each with how far services were asked about it."""
+    return {
+        "papers": [
+            {
+                "id": one.stored.id,
+                "title": one.stored.paper.title,
+                "filled": [pick(each, OF_FILLED) for each in filled_by(one.look_ups)],
+                "services": [
+                    {
+                        **pick(each, "service state attempts"),
+                        "asked": plain(each.asked_at),
+                        "error": each.answered.error or None,
+                    }
+                    for each in one.look_ups
+                ],
+            }
+            for one in asked
         ]
     }
 

@@ -1,10 +1,10 @@
-"""Looking up papers when a person asks for it, taking out what was filled in, and its state."""
+"""Looking up papers when a person asks for it, and taking out what was filled in."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from msgspec import structs
@@ -13,37 +13,15 @@ from monitor.commands.explain import find_paper
 from monitor.commands.identity import split_in
 from monitor.errors import UsageError, refuse_unknown
 from monitor.model import Paper, StoredPaper
-from monitor.model.look_up import LookUp, LookUpState
+from monitor.model.look_up import FILLED_IN, LookUp, LookUpState
 from monitor.pipeline.look_up import ask_about, look_up
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups, papers, sightings, write_papers
 
-LATELY = timedelta(days=1)
 # Papers that one command asks about, where no number is given.
 MOST_MISSING = 100
 _EMPTY = Paper("")
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceStatus:
-    """A service that is asked about papers: what it answered of late, and what waits for it.
-
-    The numbers are of papers in the last day but for `waiting`, which is all, and `spent_today`,
-    the requests since midnight UTC.
-    """
-
-    name: str
-    title: str
-    ok: bool
-    asked: int
-    found: int
-    not_found: int
-    contradicted: int
-    waiting: int
-    spent_today: int
-    a_day: int
-    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,38 +30,6 @@ class LookedUp:
 
     stored: StoredPaper
     look_ups: tuple[LookUp, ...]
-
-
-def services_status(tx: Transaction, runtime: Runtime) -> tuple[ServiceStatus, ...]:
-    """Return the state of each service that is configured, in the order of asking."""
-    now = runtime.clock.now()
-    counts = look_ups.counts(tx, now - LATELY) if runtime.services else {}
-    return tuple(
-        _service_status(tx, runtime, name, counts.get(name, {}), now) for name in runtime.services
-    )
-
-
-def _service_status(
-    tx: Transaction, runtime: Runtime, name: str, counts: dict[LookUpState, int], now: datetime
-) -> ServiceStatus:
-    service = runtime.services[name]
-    state = look_ups.service_state(tx, name, now.astimezone(UTC).date())
-    found = counts.get(LookUpState.FILLED, 0) + counts.get(LookUpState.KNOWN, 0)
-    not_found = counts.get(LookUpState.NOT_FOUND, 0) + counts.get(LookUpState.UNCONFIRMED, 0)
-    waiting = counts.get(LookUpState.WAITING, 0)
-    return ServiceStatus(
-        name=name,
-        title=service.title,
-        ok=state.failing_since is None,
-        asked=sum(counts.values()) - waiting,
-        found=found,
-        not_found=not_found,
-        contradicted=counts.get(LookUpState.CONTRADICTED, 0),
-        waiting=waiting,
-        spent_today=state.spent,
-        a_day=service.requests_a_day,
-        error=state.error,
-    )
 
 
 def of_paper(runtime: Runtime, reference: str) -> LookedUp:
@@ -130,18 +76,16 @@ def look_up_papers(
 
 
 def unfill(runtime: Runtime, reference: str, service: str = "") -> LookedUp:
-    """Take out what services, or one, filled in of a paper, and keep them from filling it again.
+    """Take out what services, or one, filled in of a paper, and keep them from doing it again.
 
-    Raises UsageError where nothing was. A paper that an answer proved to be the same becomes one of its own again, and is news if it was
-    in no digest before.
+    A paper that an answer proved to be the same becomes one of its own again, and is news if it was
+    in no digest before. Raises UsageError.
     """
     now = runtime.clock.now()
     with runtime.database.ingesting() as tx:
         stored = find_paper(tx, reference)
         asked = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
-        filled = [
-            one for one in asked if one.state is LookUpState.FILLED and service in ("", one.service)
-        ]
+        filled = [one for one in asked if one.state in FILLED_IN and service in ("", one.service)]
         if not filled:
             by = f" by {service}" if service else ""
             raise UsageError(f"nothing of this paper was filled in{by}", "nothing was changed")

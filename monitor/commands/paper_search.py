@@ -18,8 +18,9 @@ from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_
 from monitor.digest.lines import choose_note
 from monitor.match import Query, TopicIndex, parse_query, search_expression
 from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, SiteNote, StoredPaper
+from monitor.model.look_up import Filled
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import merge_papers, papers, sightings
+from monitor.store.papers import look_ups, merge_papers, papers, sightings
 from monitor.store.papers import search as search_index
 
 if TYPE_CHECKING:
@@ -41,15 +42,20 @@ _FIRST_NAMED, _NAMED_AT_ONCE = 100, 20_000
 
 @dataclass(frozen=True, slots=True)
 class FoundPaper:
-    """A stored paper with its sightings."""
+    """A stored paper with its sightings, and what services filled in.
+
+    `looked_up` are the notes of sites in the answers of services.
+    """
 
     stored: StoredPaper
     sightings: tuple[Sighting, ...]
+    filled: tuple[Filled, ...] = ()
+    looked_up: tuple[SiteNote, ...] = ()
 
     @property
     def note(self) -> SiteNote | None:
         """The note of a site about it, with a line only if that may be shown."""
-        notes = (sighting.site_note for sighting in self.sightings)
+        notes = (*(sighting.site_note for sighting in self.sightings), *self.looked_up)
         paper = self.stored.paper
         return choose_note(filter(None, notes), paper.title, paper.abstract)
 
@@ -209,7 +215,17 @@ def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
     """Return stored papers with their sightings, in the order of `ids`, without unknown ids."""
     stored = papers.load(tx, ids)
     seen = sightings.of_papers(tx, list(stored))
-    return [FoundPaper(stored[id], seen.get(id, ())) for id in ids if id in stored]
+    asked = look_ups.of_papers(tx, list(stored))
+    return [
+        FoundPaper(
+            stored[id],
+            seen.get(id, ()),
+            look_ups.filled_by(asked.get(id, ())),
+            tuple(look_ups.notes_of(asked.get(id, ()))),
+        )
+        for id in ids
+        if id in stored
+    ]
 
 
 class QueryMatcher:

@@ -13,6 +13,7 @@ import msgspec
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, last_sign
+from monitor.commands.services import LookUpStatus, look_up_status
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import describe_next, join_words
 from monitor.digest.delivery_words import WORDS
@@ -125,6 +126,7 @@ class Status(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
     suppressions: int
     warnings: tuple[str, ...] = ()
+    look_up: LookUpStatus | None = None
 
 
 class _View:
@@ -165,6 +167,7 @@ def status(
         sources = tuple(_sources(tx, runtime))
         reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
+        asked = look_up_status(tx, runtime)
         suppressed = sum(map(len, view.suppressed.values()))
         problems = list(_stored_problems(view))
     problems += _present_problems(runtime, probe)
@@ -177,6 +180,7 @@ def status(
         problems=tuple(problems),
         suppressions=suppressed,
         warnings=(f"public_url {unencrypted}",) if unencrypted else (),
+        look_up=asked,
     )
 
 

@@ -61,20 +61,25 @@ class LookUpState(StrEnum):
     """How far a service was asked about a paper.
 
     Open: `WAITING` for its turn, `ASKING` since `asked_at`, `FAILED` and tried again when due.
-    Over: `FILLED` something in, `KNOWN` and with nothing to add, `GIVEN_UP` after the last attempt,
-    `REFUSED` by a person, and what the answer said: see `LookUpOutcome`.
+    Over: `FILLED` something in, `JOINED` two stored papers as well, `KNOWN` and with nothing to
+    add, `GIVEN_UP` after the last attempt, `REFUSED` by a person, and what the answer said: see
+    `LookUpOutcome`.
     """
 
     WAITING = "waiting"
     ASKING = "asking"
     FAILED = "failed"
     FILLED = "filled"
+    JOINED = "joined"
     KNOWN = "known"
     NOT_FOUND = "not found"
     UNCONFIRMED = "unconfirmed"
     CONTRADICTED = "contradicted"
     GIVEN_UP = "given up"
     REFUSED = "refused"
+
+
+FILLED_IN = (LookUpState.FILLED, LookUpState.JOINED)
 
 
 class JoinedPaper(msgspec.Struct, frozen=True):

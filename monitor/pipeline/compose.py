@@ -30,6 +30,7 @@ from monitor.model import (
     NextDigest,
     OtherTitle,
     Paper,
+    SiteNote,
     SourceLabel,
     SourceReport,
     WithdrawnBy,
@@ -45,7 +46,7 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
-from monitor.store.papers import sightings, withdrawals, write_papers
+from monitor.store.papers import look_ups, sightings, withdrawals, write_papers
 from monitor.store.sources import collections, reference_events, runs
 from monitor.store.sources.collections import CollectionEntry
 from monitor.store.topics import matches, subscriptions
@@ -308,7 +309,7 @@ def _digest(
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
-        notes = sightings.site_notes(tx, drafted.in_full) if subscription.settings.lines else {}
+        notes = _site_notes(tx, runtime, drafted) if subscription.settings.lines else {}
         earlier = write_papers.texts_before(tx, drafted.revisions)
         owned_papers = format_count(len(left_out), "paper")
         remarks = (f"Left out: {owned_papers} of your library.",) if left_out else ()
@@ -346,6 +347,15 @@ def _digest(
         return digest
     # Last: reasons, excerpts and the order are of the paper as the store has it.
     return digests.map_papers(digest, lambda entry: library_fields.lay_over(entry, usable))
+
+
+def _site_notes(tx: Transaction, runtime: Runtime, drafted: Draft) -> dict[int, list[SiteNote]]:
+    """Return the notes of sites about the papers in full: of sources, then of services."""
+    notes = sightings.site_notes(tx, drafted.in_full)
+    asked = look_ups.of_papers(tx, drafted.in_full) if runtime.services else {}
+    for id, answers in asked.items():
+        notes.setdefault(id, []).extend(look_ups.notes_of(answers))
+    return notes
 
 
 def _next_after(

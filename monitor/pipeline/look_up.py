@@ -313,7 +313,7 @@ def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: 
         other = min(known.values(), key=lambda paper: paper.id)
         joined = JoinedPaper(_records(tx, stored.id), not look_ups.is_in_digest(tx, stored.id))
         reasons = write_reasons(same_work(filled.paper, other.paper).reasons)
-        look_ups.settle(tx, asked, LookUpState.FILLED, structs.replace(answered, joined=joined))
+        look_ups.settle(tx, asked, LookUpState.JOINED, structs.replace(answered, joined=joined))
         _write(tx, stored, filled.paper, filled.schemes, now)
         merge_papers.merge(tx, [(stored.id, other.id, reasons)], now)
         return True

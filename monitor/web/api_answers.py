@@ -7,12 +7,15 @@ from typing import get_type_hints
 from monitor.commands import json_output
 from monitor.commands.explain import Explanation, SentDigest
 from monitor.commands.references import Reference
+from monitor.commands.services import ServiceStatus
 from monitor.commands.status import SourceStatus, Status, SubscriptionStatus
 from monitor.commands.subscriptions import SubscriptionReport, TopicReport
 from monitor.model import Delivery, Judgement, ListedDigest, MatchReason, Paper, Sighting
 from monitor.model.delivery import Suppression
+from monitor.model.look_up import Filled
 from monitor.model.paper import ListedDay
 from monitor.model.paper_fields import IN_PAPERS, names_of
+from monitor.store.papers.look_ups import JoinedBy
 from monitor.store.papers.papers import Origin
 from monitor.web.openapi import (
     KEYS,
@@ -43,10 +46,12 @@ def _fields() -> dict[str, Schema]:
     return fields | {"links": array(fixed({"kind": TEXT, "url": TEXT}))}
 
 
+_FILLED = array(fixed(picked(Filled, json_output.OF_FILLED)))
 _PAPER = {
     "id": NUMBER,
     **_fields(),
     "line": or_null(fixed({"text": TEXT, "by": TEXT})),
+    "filled": _FILLED,
     "first_seen": _TIME,
     "sources": array(fixed(picked(Sighting, json_output.OF_SOURCE))),
 }
@@ -71,12 +76,21 @@ _EXPLANATION = {
     **picked(Origin, "changes"),
     "digests": array(fixed(picked(SentDigest, json_output.OF_SENT_DIGEST))),
     **picked(Explanation, json_output.OF_EXPLANATION),
+    "filled": _FILLED,
 }
 _SAMPLE = fixed({"title": TEXT, "why": array(fixed(picked(MatchReason, "field words")))})
 _STATUS = {
     **{name: schema_of(hint) for name, hint in get_type_hints(Status).items()},
     "subscriptions": array(fixed(picked(SubscriptionStatus, json_output.OF_STATUS))),
     "problems": array(TEXT),
+    "look_up": fixed(
+        {
+            "services": array(
+                fixed(picked(ServiceStatus, json_output.OF_SERVICE) | {"error": or_null(TEXT)})
+            ),
+            "joined": array(schema_of(JoinedBy)),
+        }
+    ),
 }
 OF_DIGEST = "id subscription period papers changes"
 OF_DELIVERY_OF_DIGEST = "channel recipient state error"
@@ -117,6 +131,6 @@ DIGESTS = _one_list(
     ),
 )
 SOURCES = _one_list("sources", schema_of(SourceStatus))
-STATUS = fixed(_STATUS, optional=("suppressions", "warnings"))
+STATUS = fixed(_STATUS, optional=("suppressions", "warnings", "look_up"))
 DELIVERIES = _one_list("deliveries", fixed(picked(Delivery, json_output.OF_DELIVERY)))
 SUPPRESSIONS = _one_list("suppressions", schema_of(Suppression))

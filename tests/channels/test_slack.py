@@ -243,6 +243,18 @@ def test_S10_S11_each_code_of_slack_and_each_word_of_a_webhook_has_its_meaning()
             read_refusal(Answer(200, {}, code, {}))
 
 
+def test_an_answer_that_is_not_slacks_names_its_host_and_the_setting_and_no_secret(
+    slack: SlackServer,
+) -> None:
+    for channel, named in ((bot(slack), "check slack.base_url"), (hook(slack), "the webhook")):
+        slack.faults.append(Fault(404, "<h1>Not found</h1>"))
+        [outcome] = send(channel)
+        assert outcome.channel_down
+        assert "127.0.0.1:" in outcome.error and "answered HTTP 404" in outcome.error
+        assert outcome.error.endswith(named)
+        assert "/" not in outcome.error.replace("HTTP/", ""), "nothing of the path"
+
+
 def test_L05_a_channel_that_does_not_exist_fails_with_a_hint(slack: SlackServer) -> None:
     [part] = bot(slack).render(digest(), TEMPLATES)
     outcome = bot(slack).send(planned(part, recipient="#nowhere"), Commit())

@@ -6,7 +6,7 @@ A row is committed before the request that it is for: see `begin`. What is open 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -14,8 +14,8 @@ import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.keys import LINK
-from monitor.model import Claim
-from monitor.model.look_up import Answered, Filled, LookUp, LookUpState
+from monitor.model import Claim, SiteNote
+from monitor.model.look_up import FILLED_IN, Answered, Filled, LookUp, LookUpState
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -30,6 +30,14 @@ _has = schema.subscription_topic.c
 _service = schema.look_up_service.c
 
 NOTHING = Answered()
+
+
+class JoinedBy(msgspec.Struct, frozen=True):
+    """A paper that the answer of a service joined with another stored one."""
+
+    paper: int
+    service: str
+    when: datetime
 
 
 class ServiceState(msgspec.Struct, frozen=True):
@@ -260,8 +268,24 @@ def filled_by(look_ups: Sequence[LookUp]) -> tuple[Filled, ...]:
             one.answered.evidence,
         )
         for one in look_ups
-        if one.state is LookUpState.FILLED and one.asked_at
+        if one.state in FILLED_IN and one.asked_at
     )
+
+
+def notes_of(look_ups: Iterable[LookUp]) -> Iterator[SiteNote]:
+    """Yield what sites said beside the records by which papers were filled in."""
+    for one in look_ups:
+        record = one.answered.record
+        if one.state in FILLED_IN and record and record.site_note:
+            yield record.site_note
+
+
+def joined_since(tx: Transaction, since: datetime) -> tuple[JoinedBy, ...]:
+    """Return the papers that answers joined with others since a time, the last first."""
+    joined = _look_up.state == LookUpState.JOINED.value, _look_up.asked_at >= since
+    columns = _look_up.paper_id, _look_up.service, _look_up.asked_at
+    rows = tx.execute(sa.select(*columns).where(*joined).order_by(_look_up.asked_at.desc()))
+    return tuple(JoinedBy(*row) for row in rows)
 
 
 def counts(tx: Transaction, since: datetime) -> dict[str, dict[LookUpState, int]]:

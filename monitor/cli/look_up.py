@@ -1,0 +1,70 @@
+"""`papers look-up` and `papers unfill`: what services say of stored papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monitor.cli.opening import open_configured
+from monitor.cli.options import PAPER, Call, argument, flag, number, option
+from monitor.cli.terminal import console, show_table
+from monitor.commands import look_up
+from monitor.commands.json_output import looked_up_json
+from monitor.commands.look_up import MOST_MISSING, LookedUp
+from monitor.digest.look_up_words import describe_look_up
+from monitor.digest.wording import format_count
+from monitor.errors import UsageError
+from monitor.pipeline.runtime import Runtime
+
+
+def papers_look_up(
+    call: Call,
+    references: list[str] = argument("PAPER", PAPER, default=()),
+    missing: bool = flag("--missing", "The newest papers that lack something."),
+    limit: int | None = option(
+        "--limit",
+        "N",
+        f"With --missing, how many at most (default: {MOST_MISSING}).",
+        None,
+        number("--limit"),
+    ),
+    service: str = option("--service", "NAME", "Only this service, also if it was asked before."),
+    dry_run: bool = flag("--dry-run", "Only list the papers. Asks nothing."),
+) -> None:
+    if not references and not missing:
+        raise UsageError("name a paper, or write --missing")
+    with open_configured(call, create=False) as app:
+        stored = look_up.chosen(app.runtime, references, missing, limit or MOST_MISSING)
+        if dry_run:
+            asked = [look_up.of_paper(app.runtime, str(paper.id)) for paper in stored]
+        else:
+            asked = look_up.look_up_papers(app.runtime, stored, service)
+        titles = _titles(app.runtime)
+    call.answer(looked_up_json(asked), _show, asked, titles)
+
+
+def papers_unfill(
+    call: Call,
+    paper: str = argument("PAPER", PAPER),
+    service: str = option("--service", "NAME", "Only what this service filled in."),
+) -> None:
+    with open_configured(call, create=False) as app:
+        done = look_up.unfill(app.runtime, paper, service)
+        titles = _titles(app.runtime)
+    call.answer(looked_up_json([done]), _show, [done], titles)
+
+
+def _titles(runtime: Runtime) -> dict[str, str]:
+    return {name: service.title for name, service in runtime.services.items()}
+
+
+def _show(asked: Sequence[LookedUp], titles: dict[str, str]) -> None:
+    rows = [
+        (
+            one.stored.id,
+            one.stored.paper.title,
+            "; ".join(describe_look_up(each, titles) for each in one.look_ups) or "not asked",
+        )
+        for one in asked
+    ]
+    show_table(("Id", "Title", "Looked up"), rows)
+    console.print(f"{format_count(len(rows), 'paper')}.")

@@ -1,0 +1,80 @@
+"""The state of the services that are asked about papers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from monitor.model.look_up import FILLED_IN, LookUpState
+from monitor.pipeline.runtime import Runtime
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import look_ups
+from monitor.store.papers.look_ups import JoinedBy
+
+LATELY = timedelta(days=1)
+# Papers that answers joined are named for this time.
+JOINED_LATELY = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStatus:
+    """A service that is asked about papers: what it answered of late, and what waits for it.
+
+    The numbers are of papers in the last day but for `waiting`, which is all, and `spent_today`,
+    the requests since midnight UTC.
+    """
+
+    name: str
+    title: str
+    ok: bool
+    asked: int
+    found: int
+    not_found: int
+    contradicted: int
+    waiting: int
+    spent_today: int
+    a_day: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpStatus:
+    """The services that are asked, and the papers that their answers joined in a week."""
+
+    services: tuple[ServiceStatus, ...]
+    joined: tuple[JoinedBy, ...]
+
+
+def look_up_status(tx: Transaction, runtime: Runtime) -> LookUpStatus | None:
+    """Return the state of each service, in the order of asking; None where none is asked."""
+    if not runtime.services:
+        return None
+    now = runtime.clock.now()
+    counts = look_ups.counts(tx, now - LATELY)
+    services = (
+        _service_status(tx, runtime, name, counts.get(name, {}), now) for name in runtime.services
+    )
+    return LookUpStatus(tuple(services), look_ups.joined_since(tx, now - JOINED_LATELY))
+
+
+def _service_status(
+    tx: Transaction, runtime: Runtime, name: str, counts: dict[LookUpState, int], now: datetime
+) -> ServiceStatus:
+    service = runtime.services[name]
+    state = look_ups.service_state(tx, name, now.astimezone(UTC).date())
+    found = sum(counts.get(state, 0) for state in (*FILLED_IN, LookUpState.KNOWN))
+    not_found = counts.get(LookUpState.NOT_FOUND, 0) + counts.get(LookUpState.UNCONFIRMED, 0)
+    waiting = counts.get(LookUpState.WAITING, 0)
+    return ServiceStatus(
+        name=name,
+        title=service.title,
+        ok=state.failing_since is None,
+        asked=sum(counts.values()) - waiting,
+        found=found,
+        not_found=not_found,
+        contradicted=counts.get(LookUpState.CONTRADICTED, 0),
+        waiting=waiting,
+        spent_today=state.spent,
+        a_day=service.requests_a_day,
+        error=state.error,
+    )
