@@ -16,7 +16,8 @@ from monitor.cli.opening import open_or_empty
 from monitor.cli.options import Call, finish, flag
 from monitor.cli.terminal import console, with_sign
 from monitor.commands.first_start import configuration_in_use
-from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
+from monitor.commands.heartbeat import SERVICE, Check, vital_signs, workers
+from monitor.commands.heartbeat import service as check_service
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
 from monitor.commands.status import MB, disk_room, template_faults, will_be_sent_again
@@ -70,7 +71,7 @@ def check_installation(app: App) -> list[Check]:
     files, checks = [app.settings.file], []
     if is_there(app.settings.store):
         files = [database.path, *files] if database.path else files
-        recorded = [check_store(database, whole=True), service(database, expected=False)]
+        recorded = [check_store(database, whole=True), check_service(database, expected=False)]
         machine = [*workers(database), _disk(runtime), _clock(runtime)]
         checks = [*recorded, _outbox(runtime), *machine]
     else:

@@ -42,7 +42,7 @@ from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
 from monitor.commands.first_start import write_configuration
 from monitor.commands.ratings import RaterScope, rate
-from monitor.config import load, masked, starter
+from monitor.config import load, masked, sends_to, starter
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.log import set_up_logging
@@ -225,6 +225,8 @@ def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
-    settings = masked(load_settings(config))
+    loaded = load_settings(config)
+    settings = masked(loaded)
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-    Call(as_json=as_json).answer(settings, lambda: console.print(text, end="", markup=False))
+    document = settings | {"sends_to": sends_to(loaded)}
+    Call(as_json=as_json).answer(document, lambda: console.print(text, end="", markup=False))

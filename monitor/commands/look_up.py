@@ -21,6 +21,7 @@ from monitor.store.papers import look_ups, papers, sightings, write_papers
 
 # Papers that one command asks about, where no number is given.
 MOST_MISSING = 100
+NO_SERVICE = "no service is asked about papers", "look_up: [huggingface, arxiv] configures two"
 _EMPTY = Paper("")
 
 
@@ -59,9 +60,7 @@ def look_up_papers(
 ) -> list[LookedUp]:
     """Ask about papers now, at all services in turn or at one. Raises UsageError."""
     if not runtime.services:
-        raise UsageError(
-            "no service is configured", "look_up: [huggingface, arxiv]; see docs/look-up.md"
-        )
+        raise UsageError(*NO_SERVICE)
     if service:
         refuse_unknown("service", [service], runtime.services)
     ids = [paper.id for paper in stored]

@@ -15,6 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Pro
 from prometheus_client.exposition import generate_latest
 
 from monitor.commands.heartbeat import last_sign
+from monitor.commands.services import ServiceStatus, look_up_status
 from monitor.model import DeliveryState, Run
 from monitor.pipeline.runtime import Runtime
 from monitor.store import metrics as store_metrics
@@ -38,6 +39,7 @@ def metrics(runtime: Runtime) -> bytes:
         states = deliveries.counts(tx)
         kinds = Counter((incident.kind,) for incident in incidents.open_incidents(tx))
         last_beat = last_sign(tx)
+        asked = look_up_status(tx, runtime)
     _add(registry, "info", "The version that answers.", {(version("paper-monitor"),): 1}, "version")
     _add_runs(registry, done)
     read = {(r.source,): r.last_read.timestamp() for r in reports if r.last_read}
@@ -52,6 +54,8 @@ def metrics(runtime: Runtime) -> bytes:
     by_state = {(state.value,): states.get(state, 0) for state in DeliveryState}
     _add(registry, "deliveries", "Deliveries by their state.", by_state, "state")
     _add(registry, "incidents", "Open incidents by their kind.", kinds, "kind")
+    if asked:
+        _add_services(registry, asked.services)
     if last_beat:
         text = "When the service last gave a sign of life."
         _add(registry, "service_beat_timestamp_seconds", text, {(): last_beat.timestamp()})
@@ -84,6 +88,22 @@ def _add_runs(registry: CollectorRegistry, done: Iterable[Run]) -> None:
     _add(registry, "runs", "Runs that ended in the last day.", outcomes, "source", "outcome")
     _add(registry, "run_papers", "Papers of these runs.", results, "source", "result")
     _add(registry, "run_seconds", "Seconds that these runs took together.", seconds, "source")
+
+
+def _add_services(registry: CollectorRegistry, services: Iterable[ServiceStatus]) -> None:
+    papers: dict[tuple[str, str], float] = {}
+    spent: dict[tuple[str], float] = {}
+    failing: dict[tuple[str], float] = {}
+    for service in services:
+        for result in ("found", "not_found", "contradicted", "waiting"):
+            papers[service.name, result] = getattr(service, result)
+        spent[(service.name,)] = service.spent_today
+        failing[(service.name,)] = int(not service.ok)
+    text = "Papers looked up in the last day by what was answered, and those that wait."
+    _add(registry, "look_ups", text, papers, "service", "result")
+    text = "Requests to a service since midnight UTC."
+    _add(registry, "look_up_requests", text, spent, "service")
+    _add(registry, "look_up_failing", "Whether the service fails: 1 if so.", failing, "service")
 
 
 def _add(

@@ -18,6 +18,7 @@ from pathlib import Path
 from monitor.config.files import read
 from monitor.config.files import watch as watch
 from monitor.config.redact import masked as masked
+from monitor.config.redact import sends_to as sends_to
 from monitor.config.settings import Settings as Settings
 from monitor.config.settings import SubscriptionSettings as SubscriptionSettings
 from monitor.config.settings import TopicSettings as TopicSettings

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from monitor.config.settings import SECTIONS, General, Settings
 from monitor.http.addresses import MASK, mask_url
+from monitor.look_up import SERVICES
 
 
 def masked(settings: Settings) -> dict[str, Any]:
@@ -28,6 +29,21 @@ def masked(settings: Settings) -> dict[str, Any]:
         _put(shown, where, text)
     masked_addresses: dict[str, Any] = _mask_addresses(shown)
     return masked_addresses
+
+
+def sends_to(settings: Settings) -> list[dict[str, str]]:
+    """Return the services that are sent titles and identifiers of papers, and their addresses."""
+    if settings.look_up is None:
+        return []
+    return [
+        {
+            "service": name,
+            "address": mask_url(options.url or SERVICES[name].reader.address),
+            "what": "titles or identifiers of papers that lack a link, an identifier, authors or a "
+            "date",
+        }
+        for name, options in settings.look_up.services.items()
+    ]
 
 
 def _mask_addresses(shown: Any) -> Any:

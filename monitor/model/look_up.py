@@ -95,7 +95,7 @@ class JoinedPaper(msgspec.Struct, frozen=True):
 class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a service answered about a paper, and what became of it.
 
-    `record` has no abstract. `fields` and `schemes` of identifiers were filled in. `reasons` say
+    `fields` and `schemes` of identifiers were filled in. `reasons` say
     what speaks against a contradicted answer, `other` which stored paper does.
     """
 

@@ -290,8 +290,7 @@ def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: 
         if one.service != asked.service and one.answered.record
     }
     judgement = judge(stored.paper, records, others)
-    kept = judgement.record and structs.replace(judgement.record, abstract="")
-    answered = Answered(kept, judgement.evidence, reasons=judgement.reasons)
+    answered = Answered(judgement.record, judgement.evidence, reasons=judgement.reasons)
     if judgement.outcome is not LookUpOutcome.FOUND or judgement.record is None:
         look_ups.settle(tx, asked, _UNFILLED[judgement.outcome], answered)
         return False

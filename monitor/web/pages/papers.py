@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from monitor.commands.explain import explain, known_from
 from monitor.commands.identity import merge, split, unmark
+from monitor.commands.look_up import NO_SERVICE, of_paper, unfill
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import (
     VERDICTS,
@@ -21,9 +22,11 @@ from monitor.commands.ratings import (
 )
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.commands.subscriptions import subscriptions_of
+from monitor.digest.look_up_words import describe_look_up
 from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
 from monitor.identity.reasons import describe
+from monitor.pipeline.look_up import ask_about
 from monitor.store.papers import withdrawals, write_papers
 from monitor.text import whole_number
 from monitor.web.access import Role
@@ -56,6 +59,7 @@ def one_paper(visit: Visit) -> Response:
         marks = withdrawals.of_paper(tx, stored.id)
         matching = matches_any(tx, stored.id, visit.subscriptions)
     topics = {match.topic for match in known.topics}
+    titles = {name: service.title for name, service in runtime.services.items()}
     answers = answers_of(runtime, stored.id, visit.viewer.name)
     shown = {s.name for s in visit.subscriptions}
     with_topics = [s.name for s in visit.subscriptions if s.topics]
@@ -67,6 +71,8 @@ def one_paper(visit: Visit) -> Response:
         asked = with_topics
     return visit.show(
         "one_paper",
+        looked_up=[(one, describe_look_up(one, titles)) for one in known.look_ups],
+        services=list(titles.values()),
         known=known,
         seen=[(sighting, describe(sighting.recognised)) for sighting in known.origin.sightings],
         known_from=known_from(known, visit.zone, shown),
@@ -110,6 +116,23 @@ def unmark_paper(visit: Visit, fields: Form) -> Response:
     """Take the mark off a paper that was withdrawn by mistake, permanently."""
     done = unmark(visit.runtime, visit.path_params["id"])
     return go(path_to("papers", done.paper.stored.id))
+
+
+@routes.form("/papers/{id}/look-up", Role.OPERATOR)
+def look_up_paper(visit: Visit, fields: Form) -> Response:
+    """Let services be asked about a paper: the service that runs does it."""
+    if not visit.runtime.services:
+        raise UsageError(*NO_SERVICE)
+    stored = of_paper(visit.runtime, visit.path_params["id"]).stored
+    ask_about(visit.runtime, [stored.id])
+    return go(path_to("papers", stored.id))
+
+
+@routes.form("/papers/{id}/unfill", Role.OPERATOR)
+def unfill_paper(visit: Visit, fields: Form) -> Response:
+    """Take out what services, or one, filled in of a paper."""
+    done = unfill(visit.runtime, visit.path_params["id"], fields.get("service", ""))
+    return go(path_to("papers", done.stored.id))
 
 
 @routes.form("/papers/{id}/rate", Role.READER)
