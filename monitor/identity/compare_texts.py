@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from monitor.identity import authors, titles
-from monitor.identity.authors import Name
+from monitor.identity.authors import Agreement, Name
 from monitor.identity.features import abstract_agreement
 from monitor.identity.folded_record import FoldedRecord, fold_record, scripts
 from monitor.identity.mojibake import repair
@@ -19,7 +19,7 @@ from monitor.identity.title_likeness import letters_agree, missing
 from monitor.identity.titles import Title
 from monitor.identity.word_rarity import rarity
 from monitor.model import Paper
-from monitor.text import is_group
+from monitor.text import is_anonymous, is_group
 from monitor.text.tables import word_set
 
 # Of two papers of one field, one pair in a hundred has a twelfth of the shorter abstract's pairs of
@@ -131,25 +131,36 @@ def _title(record: FoldedRecord) -> Title | None:
     return None if not title.letters or title.letters in _PLACEHOLDERS else title
 
 
-def _authors_agree(a: tuple[str, ...], b: tuple[str, ...]) -> bool | None:
+def compare_persons(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
+    """Return how the persons of two lists of authors agree.
+
+    None if one has none, or they are written in different scripts.
+    """
     ours, theirs = _persons(a), _persons(b)
     if not ours or not theirs or scripts(" ".join(ours)).isdisjoint(scripts(" ".join(theirs))):
         return None
-    agreed = authors.agreement(ours, theirs)
-    if agreed is None:
-        return None
-    if agreed.met != 1:
-        return agreed.met > 1
-    return not any(
+    return authors.agreement(ours, theirs)
+
+
+def may_be_namesakes(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether a person of two lists has a family name that strangers may share."""
+    return any(
         _is_common(one)
-        for one in authors.people(ours)
-        for other in authors.people(theirs)
+        for one in authors.people(_persons(a))
+        for other in authors.people(_persons(b))
         if authors.same_person(one, other)
     )
 
 
+def _authors_agree(a: tuple[str, ...], b: tuple[str, ...]) -> bool | None:
+    agreed = compare_persons(a, b)
+    if agreed is None:
+        return None
+    return agreed.met > 1 or (agreed.met == 1 and not may_be_namesakes(a, b))
+
+
 def _persons(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if not is_group(name))
+    return tuple(name for name in names if not (is_group(name) or is_anonymous(name)))
 
 
 def _is_common(name: Name) -> bool:

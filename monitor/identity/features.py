@@ -70,14 +70,13 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     if not met and title_likeness.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = one.venue, other.venue
-    year, other_year = _year(a) or here.year, _year(b) or there.year
     text, other_text = one.abstract, other.abstract
     pairs, terms = _agreement(text, other_text)
     # Catalogues mix the names of authors and venue into titles.
     names = here.words.union(there.words, *one.people, *other.people)
     explained = set(map(american, names))
     title = title_likeness.likeness(ours, theirs, explained)
-    printed = venues.both_published(here, there) and not (_is_archived(a) or _is_archived(b))
+    printed = venues.both_published(here, there) and not (is_archived(a) or is_archived(b))
     no_place = printed and not venues.has_name(here)
     return Evidence(
         title=title,
@@ -89,7 +88,7 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
         published=printed,
         no_place=no_place,
         cut=here.cut or there.cut,
-        years_apart=abs(year - other_year) if year and other_year else None,
+        years_apart=years_apart(a, b),
         abstract=pairs,
         terms=terms,
         new_passages=_new_passages(text, other_text) if no_place and pairs else 0.0,
@@ -101,7 +100,13 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     )
 
 
-def _is_archived(paper: Paper) -> bool:
+def years_apart(a: Paper, b: Paper) -> int | None:
+    """Return by how many years two records differ, None if one does not say its year."""
+    year, other = (_year(one) or fold_record(one).venue.year for one in (a, b))
+    return abs(year - other) if year and other else None
+
+
+def is_archived(paper: Paper) -> bool:
     """Whether a preprint server has it, whatever its venue is."""
     return "arxiv" in paper.keys or _preprint(paper.identifiers("doi"))
 

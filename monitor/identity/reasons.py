@@ -45,6 +45,9 @@ WORDS: Mapping[Finding, str] = {
     Finding.TITLES_OUTWEIGH_ABSTRACTS: (
         "the abstracts do not outweigh the other words of the titles"
     ),
+    Finding.OTHER_TYPE: "another kind of publication: {:s}",
+    Finding.OTHER_LANGUAGE: "one is in another language",
+    Finding.SEVERAL_WORKS: "several works have this title",
     Finding.OTHER: "{:s}",
 }
 FORMER_WORDS: Mapping[str, Finding] = {

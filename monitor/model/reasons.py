@@ -46,6 +46,9 @@ class Finding(StrEnum):
     ABSTRACTS_AGREE = auto()  # share
     ABSTRACTS_SUPPORT_THEIR_TITLES = auto()
     TITLES_OUTWEIGH_ABSTRACTS = auto()
+    OTHER_TYPE = auto()  # type
+    OTHER_LANGUAGE = auto()
+    SEVERAL_WORKS = auto()
     OTHER = auto()  # words that no finding has, as another version stored them
 
 

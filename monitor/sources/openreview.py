@@ -22,12 +22,12 @@ from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link
+from monitor.text import is_anonymous
 
 PAGE = 1_000
 SITE = "https://openreview.net"
 
 _DATES = ("pdate", "odate", "cdate", "tcdate")
-_ANONYMOUS = ("anonymous", "anonymous authors")
 _WITHDRAWN = re.compile(r"withdrawn|retracted", re.IGNORECASE)
 _BIBTEX_DOI = re.compile(r"\bdoi\s*=\s*[{\"]\s*(?P<doi>10\.[^}\"\s]{3,200})", re.IGNORECASE)
 
@@ -74,7 +74,7 @@ class OpenReview(ApiSource):
         return Paper(
             title=title,
             abstract=content.plain(*_paths("abstract")),
-            authors=tuple(name for name in names if name.lower() not in _ANONYMOUS),
+            authors=tuple(name for name in names if not is_anonymous(name)),
             venue=content.plain(*_paths("venue")),
             year=published.year if published else None,
             published=published,

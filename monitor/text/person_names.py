@@ -31,6 +31,21 @@ _ORGANISATION = word_set(
 # Words between the parts of a group's name. Not `FUNCTION_WORDS`: AT or FOR in capitals are names.
 _LINKING = word_set("The the of for and on behalf at in")
 MAX_GROUP_WORDS = 3
+_ANONYMOUS = frozenset(("anonymous", "anonymized", "anonymised", "anon"))
+_NOBODY = frozenset(
+    (
+        "n/a",
+        "none",
+        "not available",
+        "unknown",
+        "unknown author",
+        "unknown authors",
+        "various",
+        "various authors",
+        "et al",
+        "et al.",
+    )
+)
 
 # Roughly as passports transliterate Cyrillic; small letters only.
 CYRILLIC = str.maketrans(
@@ -43,6 +58,12 @@ CYRILLIC = str.maketrans(
 def is_group(name: str) -> bool:
     """Whether a name is that of an organisation or a group of authors that signs as one."""
     return not _ORGANISATION.isdisjoint(re.split(r"[\s,:;]+", name))
+
+
+def is_anonymous(name: str) -> bool:
+    """Whether what stands for a name names nobody: "Anonymous Authors", "Anonymous", "N/A"."""
+    words = name.casefold().split()
+    return not words or words[0].strip("().,") in _ANONYMOUS or " ".join(words) in _NOBODY
 
 
 def split_person(name: str) -> tuple[str, str, str] | None:

@@ -50,6 +50,9 @@ PHRASES = {
     "the abstracts do not outweigh the other words of the titles": Reason(
         Finding.TITLES_OUTWEIGH_ABSTRACTS
     ),
+    "another kind of publication: book chapter": Reason(Finding.OTHER_TYPE, ("book chapter",)),
+    "one is in another language": Reason(Finding.OTHER_LANGUAGE),
+    "several works have this title": Reason(Finding.SEVERAL_WORKS),
     "the stars agree": Reason(Finding.OTHER, ("the stars agree",)),
 }
 WITH_A_COMMA = "same report TR 7, 2nd"
