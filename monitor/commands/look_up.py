@@ -120,6 +120,8 @@ def _given(paper: Paper, record: Paper, names: Collection[str]) -> Iterator[tupl
             yield name, {kind: url for kind, url in ours.items() if given.get(kind) != url}
         elif ours == given:
             yield name, getattr(_EMPTY, name)
+            if name == "published":
+                yield "precision", ""
 
 
 def _said_by_records(tx: Transaction, paper_id: int, names: Collection[str]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from msgspec import structs
 from monitor.digest.schedule import Slot
 from monitor.errors import FetchError, StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
-from monitor.identity.looked_up import fill, judge, missing
+from monitor.identity.looked_up import judge
 from monitor.identity.reasons import write_reasons
 from monitor.identity.same_work import same_work
 from monitor.look_up.service import Service
@@ -33,6 +33,7 @@ from monitor.model.look_up import (
     Question,
     Wanted,
 )
+from monitor.pipeline.look_up_fields import fill, missing
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -210,7 +211,7 @@ class _Round:
     def _rest(self, state: ServiceState, now: datetime) -> datetime:
         """Return when the service may be asked again, at the earliest now."""
         rest = max(state.rests_until or now, now)
-        return _tomorrow(now) if state.spent >= self.service.a_day else rest
+        return _tomorrow(now) if state.spent >= self.service.requests_a_day else rest
 
     def _ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:
         """Ask one question and store its answer; return False where the service should rest."""
