@@ -114,7 +114,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
     "psycopg": (),
     "pydantic": (
-        *("channels/*", "config/*", "look_up/service.py"),
+        *("channels/*", "config/*", "look_up/settings.py"),
         *("setting_types.py", "sources/*", "testing/*"),
     ),
     "pydantic_core": (
@@ -210,6 +210,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/client.py",
         "http/host_limits.py",
         "pipeline/ingest.py",
+        "pipeline/look_up.py",
         "pipeline/store_chunk.py",
         "pipeline/deliver.py",
         "service/demo.py",

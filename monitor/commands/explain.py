@@ -96,7 +96,7 @@ class Explanation:
 
     @property
     def filled(self) -> tuple[Filled, ...]:
-        """What services filled in."""
+        """The fields that services filled in."""
         return filled_by(self.look_ups)
 
 

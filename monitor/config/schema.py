@@ -12,6 +12,7 @@ from pydantic_core import core_schema
 
 from monitor.config.declared import Declared, declared
 from monitor.config.settings import KINDS, NAMED, SECTIONS, General, Included, Settings
+from monitor.look_up import SERVICES
 from monitor.plugins import Kinds
 
 Schema = dict[str, Any]
@@ -79,10 +80,14 @@ def _section(name: str, plugins: bool) -> Schema:
     if name == "web":
         return {"anyOf": [settings, {"enum": [False, "off"]}]}
     if name == "look_up":
-        names = settings["properties"]["services"]["propertyNames"]
+        names = {"enum": list(SERVICES)}
         listed = {"type": "array", "items": names, "minItems": 1}
         entries = settings["properties"]["services"]
-        settings["properties"]["services"] = {"anyOf": [entries, listed]}
+        entries["propertyNames"] = names
+        settings["properties"]["services"] = {
+            "anyOf": [entries, listed],
+            "description": entries.pop("description"),
+        }
         return {"anyOf": [settings, listed]}
     return settings
 

@@ -10,16 +10,18 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_va
 
 from monitor.errors import nearest
 from monitor.look_up import SERVICES
-from monitor.setting_types import SOME, Duration, Section
+from monitor.setting_types import SOME, Duration, Section, Unset
 from monitor.sources.api.windows import ApiKey
 
 
 class ServiceOptions(Section):
     """Settings of a service that is asked about papers."""
 
-    url: str | None = Field(None, description="another address of the service, such as a mirror's")
+    url: Annotated[str | None, Unset("that of the service")] = Field(
+        None, description="another address of the service, such as a mirror's"
+    )
     api_key: ApiKey = SecretStr("")
-    a_day: int | None = Field(
+    a_day: Annotated[int | None, Unset("2,000; 800 of OpenAlex")] = Field(
         None, ge=0, le=1_000_000, description="requests a day, from midnight to midnight UTC"
     )
     allow_private: bool = Field(

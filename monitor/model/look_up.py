@@ -12,7 +12,7 @@ from monitor.model.reasons import Reasons
 
 
 class Lack(StrEnum):
-    """What a paper is looked up for."""
+    """The parts of a record for which a paper is looked up."""
 
     LINK = "link"
     IDENTIFIER = "identifier"
@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Evidence(StrEnum):
-    """What a record has in common with a paper, beside its title."""
+    """Common ground of a record and a paper, beside the title."""
 
     IDENTIFIER = "identifier"
     AUTHOR = "author"
@@ -45,7 +45,7 @@ class Evidence(StrEnum):
 
 
 class LookUpOutcome(StrEnum):
-    """What the answer of a service says about a paper.
+    """The result of comparing the answer of a service with a paper.
 
     `UNCONFIRMED` is a record with the same title, and nothing else that both have; `CONTRADICTED`
     one that the paper, or what another service answered, speaks against.
@@ -93,7 +93,7 @@ class JoinedPaper(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a service answered about a paper, and what became of it.
+    """The answer of a service about a paper, and its effect.
 
     `fields` and `schemes` of identifiers were filled in. `reasons` say
     what speaks against a contradicted answer, `other` which stored paper does.
@@ -123,7 +123,7 @@ class LookUp(msgspec.Struct, frozen=True):
 
 
 class Filled(msgspec.Struct, frozen=True):
-    """What a service filled in of a paper, when, and by what its record was recognised."""
+    """The fields that a service filled in, when, and by what its record was recognised."""
 
     service: str
     when: datetime

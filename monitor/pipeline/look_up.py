@@ -355,7 +355,7 @@ def _wait_for_next(tx: Transaction, runtime: Runtime, paper_id: int, now: dateti
     if name := _next(runtime, stored.paper, asked, now):
         look_ups.wait(tx, [(paper_id, name)], now)
     elif not missing(stored.paper):
-        look_ups.drop(tx, [one for one in asked if one.due_at])
+        look_ups.drop(tx, [one for one in asked if one.state is LookUpState.WAITING])
 
 
 def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime) -> str:

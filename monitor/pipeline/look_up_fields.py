@@ -1,4 +1,4 @@
-"""What a paper lacks that services may have, and filling it in from a record of theirs."""
+"""The gaps of a paper that services may fill, and filling them from a record of theirs."""
 
 from __future__ import annotations
 

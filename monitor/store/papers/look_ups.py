@@ -159,7 +159,7 @@ def begin(
     now: datetime,
     due_again: datetime,
 ) -> list[LookUp]:
-    """Record that an owner asks about papers, and return those that nobody else asks about.
+    """Record that an owner asks about papers, and return those that no other owner asks about.
 
     After a crash they are due again at a later time, and this counts as an attempt.
     """

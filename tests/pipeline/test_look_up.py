@@ -1,0 +1,337 @@
+"""Looking up papers between matching and composing, with services that answer and that lie."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from monitor.commands.look_up import look_up_papers, unfill
+from monitor.commands.status import status
+from monitor.errors import UsageError
+from monitor.look_up import service
+from monitor.model.look_up import LookUpState
+from monitor.pipeline import look_up
+from monitor.pipeline.compose import compose
+from monitor.store.engine.locks import look_up_lock
+from monitor.store.papers import look_ups, papers
+from tests.house import AGENTS, FOLDING, House, all_papers
+from tests.servers.look_up import NAMES, Lie, LookUpServices, Work, look_up_services
+
+PLANS = Work(
+    AGENTS[0],
+    AGENTS[1],
+    ("Ada Lindqvist", "Bo Strand"),
+    day="2026-10-05",
+    arxiv="2610.01234",
+    code="https://github.com/example/plans",
+    summary="Language agents that share plans in writing need half as many steps.",
+)
+
+
+@pytest.fixture
+def services() -> Iterator[LookUpServices]:
+    with look_up_services([PLANS]) as running:
+        yield running
+
+
+def asks(house: House, services: LookUpServices, *names: str, **settings: object) -> None:
+    """Let a house ask some services, in this order, and send its digests at once."""
+    settings.setdefault("wait", "10m")
+    house.settings["subscriptions"]["lab"].setdefault("schedule", "immediately")
+    house.settings["look_up"] = {
+        "services": {
+            name: {"url": services.url(name), "allow_private": True} for name in names or NAMES
+        },
+        **settings,
+    }
+
+
+def only_paper(house: House):  # type: ignore[no-untyped-def]
+    [stored] = house.read(all_papers)
+    return stored
+
+
+def states(house: House) -> dict[str, LookUpState]:
+    stored = only_paper(house)
+    rows = house.read(look_ups.of_papers, [stored.id]).get(stored.id, [])
+    return {row.service: row.state for row in rows}
+
+
+def test_a_digest_has_what_was_looked_up(house: House, services: LookUpServices) -> None:
+    asks(house, services, "arxiv", "crossref")
+    assert house.run(AGENTS) == {"lab": 1}
+    paper = house.digest().groups[0].entries[0].paper
+    assert paper.authors == PLANS.authors
+    assert paper.keys["arxiv"] == PLANS.arxiv
+    assert paper.url == f"https://arxiv.org/abs/{PLANS.arxiv}v1"
+    assert services.count() == services.count("arxiv") == 1
+
+
+def test_nothing_is_asked_without_the_setting(house: House, services: LookUpServices) -> None:
+    house.run(AGENTS)
+    assert services.count() == 0
+    assert house.read(look_ups.of_papers, [1]) == {}
+
+
+def test_a_paper_that_no_topic_matches_is_not_asked_about(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services)
+    house.run(FOLDING)
+    assert services.count() == 0
+
+
+def test_services_are_asked_in_order_until_nothing_is_missing(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "crossref", "huggingface", "openalex")
+    house.run(AGENTS)
+    assert [request.service for request in services.requests] == ["crossref", "huggingface"]
+    assert states(house) == {
+        "crossref": LookUpState.NOT_FOUND,
+        "huggingface": LookUpState.FILLED,
+    }
+
+
+def test_an_answer_is_no_change_and_no_sighting(house: House, services: LookUpServices) -> None:
+    asks(house, services, "huggingface")
+    house.run(AGENTS)
+    with house.opened() as app, app.runtime.database.reading() as tx:
+        [stored] = all_papers(tx)
+        origin = papers.origin(tx, stored)
+    assert [seen.source for seen in origin.sightings] == ["page"]
+    assert [change.kind for change in origin.changes] == ["new"]
+    assert house.run_after(days=1) == {}
+
+
+@pytest.mark.parametrize("lie", [lie for lie in Lie if lie.is_of_a_record])
+def test_a_false_record_fills_nothing_in(house: House, lie: Lie) -> None:
+    with look_up_services([replace(PLANS, lie=lie)]) as services:
+        asks(house, services, "arxiv")
+        house.run(AGENTS)
+        stored = only_paper(house)
+        if lie not in (Lie.SENT_BEFORE, Lie.NO_SUCH_ID):  # of the right paper, with wrong ids
+            assert not stored.paper.authors and not stored.paper.url
+        assert services.count() == services.count("arxiv")
+
+
+@pytest.mark.parametrize("lie", [lie for lie in Lie if not lie.is_of_a_record])
+def test_a_false_answer_delays_and_fills_nothing(
+    house: House, lie: Lie, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "DEADLINE", timedelta(seconds=1))
+    with look_up_services([replace(PLANS, lie=lie, lies_at=frozenset(["arxiv"]))]) as services:
+        asks(house, services, "arxiv", "huggingface")
+        assert house.run(AGENTS) == {"lab": 1}
+        found = states(house)
+        assert found["arxiv"] in (LookUpState.FAILED, LookUpState.NOT_FOUND)
+        assert found["huggingface"] is LookUpState.FILLED
+        assert only_paper(house).paper.authors == PLANS.authors
+
+
+def test_a_service_that_fails_is_tried_three_times_a_day_apart(house: House) -> None:
+    with look_up_services([replace(PLANS, lie=Lie.BROKEN)]) as services:
+        asks(house, services, "arxiv")
+        house.run(AGENTS)
+        assert services.count() == 1
+        house.run_after(hours=20)
+        assert services.count() == 1
+        for _ in range(4):
+            house.run_after(hours=25)
+        assert services.count() == 3
+        assert states(house) == {"arxiv": LookUpState.GIVEN_UP}
+
+
+def test_a_service_that_fails_for_an_hour_is_an_incident(house: House) -> None:
+    with look_up_services([replace(PLANS, lie=Lie.BROKEN)]) as services:
+        asks(house, services, "arxiv")
+        house.run(AGENTS)
+        assert house.problems() == ()
+        house.run_after(hours=25)
+        [problem] = house.problems()
+        assert problem.startswith("look-up at arxiv has been failing since")
+        services.has([PLANS])
+        house.run_after(hours=25)
+        assert house.problems() == ()
+
+
+def test_requests_of_a_day_are_bounded(house: House, services: LookUpServices) -> None:
+    works = [Work(f"{AGENTS[0]}, Lesson {n}", AGENTS[1], arxiv=f"2610.0{n:04}") for n in range(5)]
+    services.has(works)
+    asks(house, services, "huggingface")
+    house.settings["look_up"]["services"]["huggingface"]["a_day"] = 2
+    house.run(*((work.title, work.abstract) for work in works))
+    assert services.count() == 2
+    with house.opened() as app:
+        report = status(app.runtime, probe=False)
+        assert report.look_up
+        [service] = report.look_up.services
+        assert (service.spent_today, service.a_day, service.waiting) == (2, 2, 3)
+
+
+def test_a_due_digest_waits_for_answers_only_so_long(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.settings["subscriptions"]["lab"]["schedule"] = "daily 08:00"
+    house.ingest()
+    house.clock.move(days=1)
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        house.clock.at = house.clock.at.replace(hour=8, minute=1)
+        assert compose(app.runtime, ignore_backoff=False, awaits_look_up=True) == []
+        house.clock.move(minutes=10)
+        assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
+    assert services.count() == 0
+    assert not house.digest().groups[0].entries[0].paper.authors
+
+
+def test_a_due_digest_goes_out_once_it_is_answered(house: House, services: LookUpServices) -> None:
+    house.settings["subscriptions"]["lab"]["schedule"] = "daily 08:00"
+    asks(house, services, "arxiv")
+    house.ingest()
+    house.clock.move(days=1)
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        house.clock.at = house.clock.at.replace(hour=8, minute=1)
+        look_up.queue(app.runtime)
+        assert compose(app.runtime, ignore_backoff=False, awaits_look_up=True) == []
+        assert look_up.look_up(app.runtime) == 1
+        assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
+    assert house.digest().groups[0].entries[0].paper.authors == PLANS.authors
+
+
+def test_what_was_filled_in_can_be_taken_out_for_good(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.run(AGENTS)
+    with house.opened() as app:
+        done = unfill(app.runtime, AGENTS[0])
+        assert not (done.stored.paper.authors or done.stored.paper.url or done.stored.paper.keys)
+        [again] = look_up_papers(app.runtime, [done.stored])
+        assert not again.stored.paper.authors
+        with pytest.raises(UsageError, match="nothing of this paper was filled in"):
+            unfill(app.runtime, AGENTS[0])
+    assert services.count() == 1
+
+
+def test_an_identifier_that_was_looked_up_gives_way_to_a_records_own(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.run(AGENTS)
+    house.settings["sources"]["list"] = {"kind": "jsonl", "path": "list.jsonl"}
+    (house.folder / "list.jsonl").write_text(
+        '{"title": "Quite Another Paper of Agents", "arxiv_id": "2610.01234"}\n', encoding="utf-8"
+    )
+    house.run()
+    owner = house.read(papers.by_key, "arxiv", "2610.01234")
+    assert owner is not None and owner.paper.title == "Quite Another Paper of Agents"
+
+
+def test_topics_that_ask_for_authors_match_again_once(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.settings["topics"]["ada"] = {"query": "author:lindqvist"}
+    house.run(AGENTS)
+    [entry] = [entry for group in house.digest().groups for entry in group.entries]
+    assert {matched.topic for matched in entry.matched} == {"agents", "ada"}
+    assert house.run_after(days=1) == {}
+
+
+RETITLED = {
+    "title": "Written Plans Help Cooperating Models",
+    "arxiv_id": PLANS.arxiv,
+    "authors": list(PLANS.authors),
+    "abstract": AGENTS[1].replace("Planning together", "To plan in a group"),
+}
+
+
+def send_retitled(house: House, **other: object) -> None:
+    """Send a paper that has the identifier of the one that is looked up later."""
+    house.settings["topics"]["agents"]["query"] = "agents"
+    house.settings["sources"]["list"] = {
+        "kind": "jsonl",
+        "path": "list.jsonl",
+        "first_run": "deliver",
+    }
+    (house.folder / "list.jsonl").write_text(json.dumps(RETITLED | other) + "\n", encoding="utf-8")
+    assert house.run() == {"lab": 1}
+
+
+def test_a_paper_that_was_sent_under_another_title_is_not_sent_again(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    send_retitled(house)
+    assert house.run(AGENTS) == {}
+    stored = only_paper(house)
+    assert stored.paper.title == RETITLED["title"]
+    with house.opened() as app:
+        report = status(app.runtime, probe=False)
+        assert report.look_up
+        assert [(one.paper, one.service) for one in report.look_up.joined] == [(stored.id, "arxiv")]
+        unfill(app.runtime, str(stored.id))
+    assert {stored.paper.title for stored in house.read(all_papers)} == {
+        RETITLED["title"],
+        AGENTS[0],
+    }
+    assert house.run_after(hours=1) == {"lab": 1}
+    [entry] = [entry for group in house.digest().groups for entry in group.entries]
+    assert entry.paper.title == AGENTS[0]
+    assert not entry.paper.keys
+    assert house.run_after(hours=1) == {}
+
+
+def test_an_identifier_of_another_paper_takes_no_news_away(
+    house: House, services: LookUpServices
+) -> None:
+    """The answer has the right title, and the identifier of a paper that was sent before."""
+    asks(house, services, "arxiv")
+    send_retitled(
+        house, title="Tides of Agents", abstract="Tides follow the moon.", authors=["C. Fjord"]
+    )
+    assert house.run(AGENTS) == {"lab": 1}
+    paper = next(one for one in house.read(all_papers) if one.paper.title == AGENTS[0])
+    assert not (paper.paper.authors or paper.paper.keys)
+    [asked] = house.read(look_ups.of_papers, [paper.id])[paper.id]
+    assert asked.state is LookUpState.CONTRADICTED
+    assert asked.answered.other is not None
+
+
+def test_a_request_that_a_crash_cut_off_is_repeated_after_an_hour(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        look_up.queue(app.runtime)
+        now = house.clock.now()
+        with app.runtime.database.writing() as tx:
+            [waiting] = look_ups.due(tx, "arxiv", now, 1)
+            assert look_ups.begin(tx, [waiting], "dead", now, now + look_up.DUE_AFTER_CRASH)
+            assert not look_ups.begin(tx, [waiting], "other", now, now)
+        assert look_up.look_up(app.runtime) == 0
+        house.clock.move(minutes=59)
+        assert look_up.look_up(app.runtime) == 0
+        assert services.count() == 0
+        house.clock.move(minutes=2)
+        assert look_up.look_up(app.runtime) == 1
+    id = only_paper(house).id
+    [row] = house.read(look_ups.of_papers, [id])[id]
+    assert row.attempts == 2
+
+
+def test_while_one_process_asks_another_does_not(house: House, services: LookUpServices) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app, look_up_lock(app.runtime.database):
+        assert look_up.look_up(app.runtime) == 0
+    assert services.count() == 0
