@@ -184,8 +184,8 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "{} does not answer about papers",
         "{} answers about papers again",
         "Digests go out with what is known without it.",
-        "It is asked again automatically. `paper-monitor doctor` tries it; if it has moved, set its "
-        "`url` in `look_up`.",
+        "It is asked again automatically. `paper-monitor doctor` tries it; if it has moved, set "
+        "its `url` in `look_up`.",
         "has been failing",
     ),
 }
