@@ -1,7 +1,7 @@
 """OpenAlex: works by the words of several titles, or by DOI, in one request.
 
 https://developers.openalex.org: /works?filter=title.search:A|B and filter=doi:A|B. Commas and bars
-part filters, and AND, OR and NOT in capitals are operators. A search costs ten times a filter.
+part filters. A search costs ten times a filter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OpenAlexService(Service):
         return self._works(f"doi:{'|'.join(identifiers)}")
 
     def sent_title(self, title: str) -> str:
-        return " ".join(phrases(title)).lower()
+        return " ".join(phrases(title))
 
     def title_url(self, titles: Sequence[str]) -> str:
         return self._works(f"title.search:{'|'.join(titles)}")

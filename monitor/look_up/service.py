@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 from msgspec import structs
 
 from monitor.errors import DocumentError, FetchError
+from monitor.http import Limits
 from monitor.look_up.settings import ServiceOptions
 from monitor.look_up.titles import is_distinct, plain_title
 from monitor.model import Document, Paper, Reading, record_of
@@ -53,7 +54,6 @@ class Service(ABC):
         self, options: ServiceOptions, client: HttpClient, clock: Callable[[], datetime]
     ) -> None:
         self.options = options
-        self.deadline = DEADLINE
         self._client = client
         self._clock = clock
         # The reader fetches nothing, so that it needs no query.
@@ -86,6 +86,16 @@ class Service(ABC):
     @property
     def requests_a_day(self) -> int:
         return self.a_day if self.options.a_day is None else self.options.a_day
+
+    @property
+    def limits(self) -> Limits:
+        """How the service may be called; a mirror has no pace of its own."""
+        return {
+            "headers": self.headers,
+            "allow_private": self.options.allow_private,
+            "apart": timedelta(0) if self.options.url else self.apart,
+            "deadline": DEADLINE,
+        }
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -135,13 +145,7 @@ class Service(ABC):
         answered with another one than 200.
         """
         try:
-            response = self._client.get(
-                self._signed(question.url),
-                headers=self.headers,
-                allow_private=self.options.allow_private,
-                apart=timedelta(0) if self.options.url else self.apart,
-                deadline=self.deadline,
-            )
+            response = self._client.get(self._signed(question.url), **self.limits)
         except FetchError as fault:
             if fault.status == 404 and self.says_none(fault.body):
                 return ()

@@ -26,6 +26,7 @@ def plain_title(title: str) -> str:
 def phrases(title: str) -> tuple[str, ...]:
     """Return the runs of plain words of a title, which a search finds in it word for word.
 
+    They are in small letters: services read AND, OR and NOT in capitals as operators.
     A formula, and a word with an accent, apostrophe or point, is written in several ways, or as
     more than one word: it parts runs.
     Runs of one word say little beside longer ones, and are left out.
@@ -44,7 +45,7 @@ def _runs(words: list[str]) -> Iterator[str]:
     run: list[str] = []
     for word in (*words, "$"):
         if word.isascii() and word.isalnum():
-            run.append(word)
+            run.append(word.lower())
         elif run:
             yield " ".join(run)
             run = []
