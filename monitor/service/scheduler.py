@@ -233,7 +233,7 @@ class _Steps:
                 "store": Pool("store", Share(3)),
                 "folders": Pool("folders", Share(FOLDER_READERS)),
                 "sources": Pool("sources", Share(READERS, group_of=hosts.get)),
-                LOOK_UP: Pool(LOOK_UP, Share(1)),
+                **({LOOK_UP: Pool(LOOK_UP, Share(1))} if runtime.services else {}),
                 "deliveries": Pool("deliveries", Share(SENDERS, HANGING, hangs_after)),
             }
         )
