@@ -54,6 +54,8 @@ class Lie(StrEnum):
 
     HTML = "a page of HTML with status 200"
     HALF = "half of the answer"
+    CUT = "the answer without its last signs"
+    CLOSED = "the answer, on a connection that ends before it should"
     ERROR = "an error as JSON with status 200"
     TRUNCATED_GZIP = "half of the answer, compressed"
     NOT_FOUND = "a page of HTML with status 404"
@@ -261,8 +263,11 @@ def _falsified(answer: Answer, lie: Lie) -> Answer:
             page = b"<!DOCTYPE html><html><body><h1>Just a moment...</h1></body></html>"
             return Answer(body=page, headers={"Content-Type": "text/html"})
         case Lie.HALF:
-            half = answer.body[: len(answer.body) // 2]
-            return replace(answer, body=half)
+            return replace(answer, body=answer.body[: len(answer.body) // 2])
+        case Lie.CUT:
+            return replace(answer, body=answer.body[:-3])
+        case Lie.CLOSED:
+            return replace(answer, length=len(answer.body) + 1)
         case Lie.ERROR:
             return Answer(body=b'{"error": "Internal Error", "message": "try again later"}')
         case Lie.TRUNCATED_GZIP:
