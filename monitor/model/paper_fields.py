@@ -43,10 +43,13 @@ class Use(Flag):
     # It is in the JSON of `read`.
     IN_READ = auto()
     IN_JSON = IN_PAPERS | IN_READ
+    # Services that are asked about a paper may fill it where it is empty.
+    LOOKED_UP = auto()
 
 
 FILLED, MATCHED, INDEXED, PURGED = Use.FILLED, Use.MATCHED, Use.INDEXED, Use.PURGED
 IN_PAPERS, IN_READ, IN_JSON = Use.IN_PAPERS, Use.IN_READ, Use.IN_JSON
+LOOKED_UP = Use.LOOKED_UP
 
 
 def _whole(value: object) -> object:
@@ -96,23 +99,26 @@ class PaperField:
 FIELDS = (
     PaperField("title", Form.TEXT, _whole, MATCHED | INDEXED | IN_JSON),
     PaperField("abstract", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON),
-    PaperField("authors", Form.LIST, _whole, FILLED | MATCHED | INDEXED | IN_JSON),
-    PaperField("venue", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | IN_JSON),
-    PaperField("published", Form.MOMENT, _presence, IN_JSON),  # filled with its precision
+    PaperField("authors", Form.LIST, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP),
+    PaperField("venue", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP),
+    # Filled with its precision.
+    PaperField("published", Form.MOMENT, _presence, IN_JSON | LOOKED_UP),
     PaperField("precision", Form.OPTIONAL_TEXT),  # follows from `published`
-    PaperField("year", Form.NUMBER, _whole, FILLED | IN_JSON),
+    PaperField("year", Form.NUMBER, _whole, FILLED | IN_JSON | LOOKED_UP),
     PaperField("announced", Form.MOMENT, _presence, FILLED | IN_JSON),
     PaperField("listed", Form.JSON, _lists, MATCHED | IN_JSON),
     PaperField("upvotes", Form.NUMBER, _whole, MATCHED | IN_PAPERS),
     PaperField("updated", Form.MOMENT, _presence, FILLED | IN_READ),
-    PaperField("categories", Form.LIST, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON),
-    PaperField("url", Form.TEXT, _whole, FILLED | IN_JSON),
-    PaperField("pdf_url", Form.TEXT, _whole, FILLED | PURGED | IN_PAPERS),
-    PaperField("links", Form.JSON, _pairs, FILLED | MATCHED | PURGED | IN_JSON),
-    PaperField("keys", None, _pairs, IN_JSON),  # rows of `paper_key`
+    PaperField(
+        "categories", Form.LIST, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON | LOOKED_UP
+    ),
+    PaperField("url", Form.TEXT, _whole, FILLED | IN_JSON | LOOKED_UP),
+    PaperField("pdf_url", Form.TEXT, _whole, FILLED | PURGED | IN_PAPERS | LOOKED_UP),
+    PaperField("links", Form.JSON, _pairs, FILLED | MATCHED | PURGED | IN_JSON | LOOKED_UP),
+    PaperField("keys", None, _pairs, IN_JSON | LOOKED_UP),  # rows of `paper_key`
     PaperField("keys_in_links"),  # some of `keys`
     PaperField("keys_in_text"),
-    PaperField("type", Form.OPTIONAL_TEXT, _whole, FILLED | IN_READ),
+    PaperField("type", Form.OPTIONAL_TEXT, _whole, FILLED | IN_READ | LOOKED_UP),
     PaperField("about", None, _pairs, IN_READ),
     PaperField("notices", None, _notices),
     PaperField("site_note", None, _site_note),  # a column of `sighting`

@@ -18,6 +18,8 @@ from monitor.identity.keys import group_by_scheme, with_keys
 from monitor.identity.resolve import by_likeness
 from monitor.identity.same_work import same_work
 from monitor.model import Claim, Digest, DigestPaper, FromLibrary, IncomingPaper, Paper
+from monitor.model.look_up import Lack
+from monitor.pipeline.missing_fields import is_dated, missing
 from monitor.pipeline.reference_lists import without_rivals
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
@@ -50,7 +52,7 @@ def fill_in(
 
 def lacks(paper: Paper) -> bool:
     """Whether a paper lacks what a library may have: its authors, a date, or a link."""
-    return not (paper.authors and _is_dated(paper) and page_url(paper))
+    return not missing(paper).isdisjoint((Lack.AUTHORS, Lack.DATE, Lack.LINK))
 
 
 def choose(
@@ -87,7 +89,7 @@ def lay_over(entry: DigestPaper, usable: Usable) -> DigestPaper:
     paper, (found, record) = entry.paper, usable[entry.paper_id]
     of_library = shown_title(record.paper)
     gaps: dict[str, Any] = {"authors": of_library.authors}
-    if not _is_dated(paper):
+    if not is_dated(paper):
         gaps |= {name: getattr(of_library, name) for name in ("published", "precision", "year")}
     keys: dict[str, tuple[str, ...]] = {}
     if not page_url(paper):
@@ -100,10 +102,6 @@ def lay_over(entry: DigestPaper, usable: Usable) -> DigestPaper:
     filled = structs.replace(paper, **gaps, keys={**paper.keys, **keys})
     origin = FromLibrary(found.source, tuple(gaps), tuple(keys))
     return structs.replace(entry, paper=filled, from_library=origin)
-
-
-def _is_dated(paper: Paper) -> bool:
-    return bool(paper.published or paper.year or paper.month)
 
 
 def hide_lost(runtime: Runtime, digest: Digest) -> Digest:
