@@ -20,7 +20,7 @@ from monitor.errors import FetchError, StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import judge
 from monitor.identity.reasons import write_reasons
-from monitor.identity.same_work import same_work
+from monitor.identity.same_work import same_work, texts_agree
 from monitor.look_up.service import Service
 from monitor.model import Claim, Paper, StoredPaper
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
@@ -33,7 +33,7 @@ from monitor.model.look_up import (
     Question,
     Wanted,
 )
-from monitor.pipeline.look_up_fields import fill, missing
+from monitor.pipeline.missing_fields import fill, missing
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -300,10 +300,11 @@ def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: 
     if not (filled.fields or filled.schemes):
         look_ups.settle(tx, asked, LookUpState.KNOWN, answered)
         return False
-    known = _others_with_identifiers(tx, stored, filled.paper)
+    known = _others_with_identifiers(tx, stored, filled.paper, filled.schemes)
     for other in known.values():
         verdict = same_work(filled.paper, other.paper)
-        if not verdict.same:
+        # The identifier alone proves nothing: it is not of a record of this paper.
+        if not (verdict.same and texts_agree(filled.paper, other.paper)):
             answered = structs.replace(
                 answered, fields=(), schemes=(), reasons=verdict.reasons, other=other.id
             )
@@ -323,10 +324,11 @@ def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: 
 
 
 def _others_with_identifiers(
-    tx: Transaction, stored: StoredPaper, filled: Paper
+    tx: Transaction, stored: StoredPaper, filled: Paper, schemes: Collection[str]
 ) -> dict[int, StoredPaper]:
     """Return other stored papers that have an identifier which a paper would gain."""
-    owners = paper_index.of_keys(tx, claims_of(filled))
+    gained = (pair for pair in claims_of(filled) if pair[0] in schemes)
+    owners = paper_index.of_keys(tx, gained)
     return papers.load(tx, set(owners.values()) - {stored.id})
 
 
