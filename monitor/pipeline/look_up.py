@@ -8,7 +8,7 @@ topics that look at it.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -184,17 +184,26 @@ class _Round:
         wanted = [Wanted(id, stored[id].paper) for id in by_id if self._is_needed(stored.get(id))]
         questions = self.service.questions(wanted)
         asked_about = {each.id for question in questions for each in question.papers}
-        with self.runtime.database.writing() as tx:
-            look_ups.drop(tx, [by_id[id] for id in by_id.keys() - {each.id for each in wanted}])
-            for id in {each.id for each in wanted} - asked_about:  # such as a title without words
-                look_ups.settle(tx, by_id[id], LookUpState.NOT_FOUND)
-                _wait_for_next(tx, self.runtime, id, now)
+        self._let_go(by_id, {each.id for each in wanted}, asked_about, now)
         for question in questions:
             if self._is_over():
                 break
             if not self._ask(question, [by_id[each.id] for each in question.papers]):
                 break
         return True
+
+    def _let_go(
+        self, waiting: Mapping[int, LookUp], wanted: Set[int], asked_about: Set[int], now: datetime
+    ) -> None:
+        """End look-ups of papers that lack nothing any more, or whose title has no words."""
+        needless = [waiting[id] for id in waiting.keys() - wanted]
+        if not needless and wanted <= asked_about:
+            return
+        with self.runtime.database.writing() as tx:
+            look_ups.drop(tx, needless)
+            for id in wanted - asked_about:
+                look_ups.settle(tx, waiting[id], LookUpState.NOT_FOUND)
+                _wait_for_next(tx, self.runtime, id, now)
 
     def _is_over(self) -> bool:
         late = self.end is not None and time.monotonic() >= self.end

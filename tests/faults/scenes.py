@@ -40,7 +40,7 @@ from tests.servers.oauth import TokenServer
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import WHOLE_MESSAGE, Fault, SlackServer
 from tests.servers.smtp import Received, ScriptedSmtp
-from tests.servers.web import MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, MisbehavingServer, misbehaving_server
 
 MORNING = SATURDAY + timedelta(days=1, hours=2)
 # Seconds that a service is left alone with a full disk.
@@ -417,6 +417,31 @@ class WithReferences(Scene):
         _write_records(house, "list", twin, own)
 
 
+class WithLookUp(Scene):
+    """One dump, two readers, and two services, of which the first has no paper."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        service = {"url": stage.web.url(""), "allow_private": True}
+        house.settings["look_up"] = {
+            "services": {"huggingface": service, "semantic-scholar": service}
+        }
+        super().prepare(house, stage)
+
+    def rearrange(self, stage: Stage) -> None:
+        known, abstract = self.news[0]
+        record = {
+            "paperId": "5ec0",
+            "title": known,
+            "abstract": abstract,
+            "externalIds": {"ArXiv": "2611.00001"},
+            "authors": [{"name": "Ada Lovelace"}],
+            "year": 2026,
+        }
+        none, one = json.dumps([]).encode(), json.dumps({"data": [record]}).encode()
+        stage.web.decides("*", lambda asked: Answer(body=none if "/api/" in asked.target else one))
+
+
 def _write_records(house: House, name: str, *records: dict[str, Any]) -> None:
     text = "".join(f"{json.dumps(record)}\n" for record in records)
     (house.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -631,6 +656,7 @@ SCENES: dict[str, Scene] = {
             dict.fromkeys(READERS, (1, 7, 8))
             | {"library": (7, 8, 11), "rows": (3,), "linked": (1,)},
         ),
+        WithLookUp("looked up", ("look-up", "fetch"), mailed, BOTH),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(
             "serve, with pages",
