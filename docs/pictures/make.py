@@ -16,6 +16,7 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
+import looked_up
 import yaml
 from pages import photograph_pages
 from playwright.sync_api import Browser, sync_playwright
@@ -39,6 +40,7 @@ def main() -> None:
         _set_up(Path(folder))
         _photograph_demo(browser, Path(folder))
         _photograph_digests(browser, folder)
+        _photograph_looked_up(browser, Path(folder))
         photograph_pages(browser, Path(folder))
         browser.close()
 
@@ -78,6 +80,13 @@ def _photograph_digests(browser: Browser, folder: str) -> None:
         shown = f"mail-{name}{'-dark' if dark else ''}"
         photograph(browser, mails[name], shown, width=700, height=800, dark=dark)
         photograph(browser, mails[name], f"{shown}-phone", width=375, height=812, dark=dark)
+
+
+def _photograph_looked_up(browser: Browser, folder: Path) -> None:
+    for name, home in looked_up.prepare(folder, BY_MAIL, _run):
+        mail = _preview(str(home), "email")["agents"]
+        photograph(browser, mail, f"looked-up-{name}", width=700, height=700)
+        photograph(browser, mail, f"looked-up-{name}-phone", width=375, height=700)
 
 
 def _set_up(folder: Path) -> None:
