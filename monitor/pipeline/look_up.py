@@ -100,10 +100,12 @@ def holds(runtime: Runtime, subscription: Subscription, slot: Slot, now: datetim
     if not runtime.services:
         return False
     with runtime.database.reading() as tx:
-        until = slot.due_at + runtime.look_up_wait
+        # After a downtime papers are matched when their digest is long due.
+        since = matches.waits_since(tx, subscription.name, now) or slot.due_at
         if subscription.schedule.immediately:
-            since = matches.waits_since(tx, subscription.name, now) or now
-            until = min(since + MOST_FOR_IMMEDIATE, since + runtime.look_up_wait)
+            until = since + min(runtime.look_up_wait, MOST_FOR_IMMEDIATE)
+        else:
+            until = max(since, slot.due_at) + runtime.look_up_wait
         if now >= until:
             return False
         ids = matches.newest_waiting(tx, subscription.name, now, MOST_WAITED_FOR)
