@@ -71,6 +71,17 @@ def test_a_digest_has_what_was_looked_up(house: House, services: LookUpServices)
     assert services.count() == services.count("arxiv") == 1
 
 
+def test_a_line_that_a_site_wrote_comes_with_its_record(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "huggingface")
+    house.run(AGENTS)
+    [entry] = [entry for group in house.digest().groups for entry in group.entries]
+    assert entry.note
+    assert (entry.note.site, entry.note.line) == ("Hugging Face", PLANS.summary)
+    assert entry.paper.links == {"code": PLANS.code}
+
+
 def test_nothing_is_asked_without_the_setting(house: House, services: LookUpServices) -> None:
     house.run(AGENTS)
     assert services.count() == 0

@@ -1,0 +1,78 @@
+"""Pages, metrics and the API about what services were asked, and the operator's two buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from monitor.app import App
+from monitor.commands.metrics import metrics
+from monitor.pipeline import look_up
+from tests.house import AGENTS, House
+from tests.servers.look_up import Work, look_up_services
+from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
+
+READER, OP = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "op"))
+PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), day="2026-10-05", arxiv="2610.01234")
+Site = tuple[App, httpx.Client]
+
+
+@pytest.fixture
+def site(lived: House) -> Iterator[Site]:
+    lived.by_mail(25, "ada@example.org")
+    with look_up_services([PLANS], ["arxiv"]) as services:
+        asked = {"url": services.url("arxiv"), "allow_private": True}
+        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        with public_pages(lived, **PROXY, operators=["op@example.org"]) as served:
+            yield served
+
+
+def post(client: httpx.Client, path: str, who: dict[str, str], **form: str) -> int:
+    return client.post(path, data=form, headers=who | SAME_ORIGIN).status_code
+
+
+def test_the_operator_lets_a_paper_be_looked_up_and_takes_it_out(site: Site) -> None:
+    app, client = site
+    page = client.get("/papers/1", headers=OP).text
+    assert "No service was asked about this paper." in page
+    assert "sent to arXiv" in page
+    assert post(client, "/papers/1/look-up", OP) == 303
+    assert "arXiv: to be asked" in client.get("/papers/1", headers=OP).text
+    assert look_up.look_up(app.runtime) == 1
+    page = client.get("/papers/1", headers=OP).text
+    assert "arXiv: authors, date, categories, link and arXiv id, by its abstract" in page
+    [paper] = client.get("/api/v1/papers?q=planning", headers=OP).json()["papers"]
+    assert paper["filled"][0]["service"] == "arxiv"
+    assert post(client, "/papers/1/unfill", OP, service="arxiv") == 303
+    page = client.get("/papers/1", headers=OP).text
+    assert "taken out by hand" in page and "Ada Lindqvist" not in page
+
+
+@pytest.mark.parametrize("action", ["look-up", "unfill"])
+def test_a_reader_may_not(site: Site, action: str) -> None:
+    _, client = site
+    assert f"/papers/1/{action}" not in client.get("/papers/1", headers=READER).text
+    assert post(client, f"/papers/1/{action}", READER) == 403
+
+
+def test_status_and_metrics_name_each_service(site: Site) -> None:
+    app, client = site
+    look_up.ask_about(app.runtime, [1])
+    look_up.look_up(app.runtime)
+    page = client.get("/status", headers=OP).text
+    assert "Looking up" in page and "1 of 2,000" in page
+    shown = metrics(app.runtime).decode()
+    assert 'paper_monitor_look_ups{result="found",service="arxiv"} 1.0' in shown
+    assert 'paper_monitor_look_up_requests{service="arxiv"} 1.0' in shown
+    answer = client.get("/api/v1/status", headers=OP).json()["look_up"]
+    assert answer["services"][0]["found"] == 1
+    assert answer["joined"] == []
+
+
+def test_without_the_setting_a_page_has_no_button(lived: House) -> None:
+    with public_pages(lived, **PROXY, operators=["op@example.org"]) as (_, client):
+        assert "Looked up" not in client.get("/papers/1", headers=OP).text
+        assert post(client, "/papers/1/look-up", OP) == 409
+        assert "look_up" not in client.get("/api/v1/status", headers=OP).json()
