@@ -230,6 +230,13 @@ def test_arxiv_reports_its_errors_as_a_feed(service: Opened, services: LookUpSer
         ask(service("arxiv"), BY_TITLE)
 
 
+def test_a_feed_of_others_is_no_answer_of_arxiv(service: Opened, services: LookUpServices):
+    feed = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>A blog</title></feed>'
+    services.answers_with("arxiv", Answer(body=feed))
+    with pytest.raises(FetchError, match="it reports no total"):
+        ask(service("arxiv"), BY_TITLE)
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_arxiv_has_an_entry_of_nothing_for_an_identifier_that_it_does_not_have(
     count: int, service: Opened, services: LookUpServices
