@@ -44,7 +44,6 @@ PAGE_SIZE = 200  # of the query API
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)*(?:\.[A-Za-z]+(?:-[a-z]+)*)?")
 _OAI = re.compile(rb"<(?:\w{1,20}:)?(?:OAI-PMH|ListRecords|GetRecord|record)[\s>]")
 _TOTAL = re.compile(rb"<(?:\w{1,20}:)?totalResults[^<>]{0,200}>\s*(\d{1,9})\s*<")
-_ERROR = re.compile(rb"<id>\s*https?://arxiv\.org/api/errors")
 _FEED_DAY = re.compile(rb"<(?:pubDate|lastBuildDate)>([^<]{8,60})</")
 
 
@@ -174,8 +173,6 @@ class ArxivQuery(Feed, WindowSource):
             return Outline()
         if "html" in document.content_type.lower():
             return Outline(error="arXiv returned an HTML page instead of a feed")
-        if _ERROR.search(document.content):
-            return Outline(error="arXiv answered with an error instead of papers")
         total = _TOTAL.search(document.content)
         if total is None:
             return Outline(error="the response is not from arXiv's query API: it reports no total")

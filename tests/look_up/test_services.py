@@ -83,7 +83,7 @@ def test_the_record_of_a_paper_is_read(
     assert paper.url
     key = "doi" if name == "crossref" else "arxiv"
     assert paper.identifiers(key) == (getattr(SAND, key),)
-    assert paper.keys_in_text == {}
+    assert not (paper.keys_in_links or paper.keys_in_text)
     assert paper.abstract.startswith("We watch <grains> of sand & find")
 
 
@@ -227,6 +227,13 @@ def test_arxiv_reports_its_errors_as_a_feed(service: Opened, services: LookUpSer
     )
     services.answers_with("arxiv", Answer(body=feed))
     with pytest.raises(FetchError, match="arXiv answered with an error"):
+        ask(service("arxiv"), BY_TITLE)
+
+
+def test_a_feed_of_others_is_no_answer_of_arxiv(service: Opened, services: LookUpServices):
+    feed = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>A blog</title></feed>'
+    services.answers_with("arxiv", Answer(body=feed))
+    with pytest.raises(FetchError, match="it reports no total"):
         ask(service("arxiv"), BY_TITLE)
 
 
