@@ -187,7 +187,7 @@ def _compare(paper: Paper, record: Paper) -> _Compared | None:
 
 
 def _is_retitled(paper: Paper, record: Paper, evidence: Collection[Evidence]) -> bool:
-    """Whether a record under another title, with an identifier of a paper, is not another work's."""
+    """Whether a record with an identifier of a paper, under another title, is of its work."""
     persons = compare_persons(paper.authors, record.authors)
     same_people = persons is not None and persons.share == 1
     return (Evidence.ABSTRACT in evidence or same_people) and texts_agree(paper, record)

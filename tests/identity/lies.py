@@ -113,7 +113,8 @@ class Maker:
         return tuple(others)[: self.dice.randint(1, 5)]
 
     def arxiv(self) -> str:
-        return f"{self.dice.randint(15, 25)}{self.dice.randint(1, 12):02}.{self.dice.randint(0, 99999):05}"
+        year, month = self.dice.randint(15, 25), self.dice.randint(1, 12)
+        return f"{year}{month:02}.{self.dice.randint(0, 99_999):05}"
 
     def doi(self) -> str:
         return f"10.{self.dice.randint(1000, 9999)}/{self.dice.randint(1, 10**9)}"
@@ -166,7 +167,9 @@ class Maker:
 
     def beside(self, work: Paper, *lies: Paper) -> list[Paper]:
         """Return lies among other records that a search for the work finds."""
-        answer = [*lies, *(self.work() for _ in range(self.dice.randint(0, 2)))]
+        answer = list(lies)
+        if self.dice.random() < 0.3:
+            answer.append(self.work())
         if self.dice.random() < 0.3:
             answer.append(self.near(self.work(title=work.title)))
         self.dice.shuffle(answer)
@@ -411,9 +414,6 @@ def services_with_two_namesakes(maker: Maker, work: Paper, paper: Paper) -> Lie:
     return Lie(paper, maker.beside(work, one), {"another": other, "a third": one})
 
 
-def make_lies(seed: int, each: int) -> Iterator[tuple[str, Lie]]:
-    """Yield so many lies of each kind."""
-    for kind in KINDS_OF_LIES:
-        maker = Maker(random.Random(f"{seed} {kind}"))
-        for _ in range(each):
-            yield kind, maker.lie(kind)
+def make_lies(seed: int, kind: str, count: int) -> Iterator[Lie]:
+    maker = Maker(random.Random(f"{seed} {kind}"))
+    return (maker.lie(kind) for _ in range(count))
