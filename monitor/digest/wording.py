@@ -75,8 +75,9 @@ def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
 
 
 def why_line(entry: DigestPaper) -> str:
-    """Return in one line which topics found a paper, each with up to three of its terms.
+    """Return in one line which topics found a paper, each with three of its terms.
 
+    Each part of an AND has one of them; if there are more parts, there are as many terms:
     `language agents: LLM, agent in the title; tool use in the abstract · RL`
     """
     named = [
@@ -120,14 +121,17 @@ def _topic_title(matched: TopicWhy) -> str:
 
 
 def _words_by_field(matched: TopicWhy) -> str:
-    left = _MOST_TERMS
-    fields: list[str] = []
-    named: set[str] = set()
+    """Return three terms by field; more if an AND has more parts, as each part has one."""
+    terms: dict[str, tuple[MatchReason, str]] = {}
     for why in matched.why:
-        terms = {singular(term.casefold()): term for term in reversed(why.terms or why.words)}
-        fresh = [terms[key] for key in reversed(terms) if key not in named][:left]
-        named |= terms.keys()
-        left -= len(fresh)
+        for term in why.terms or why.words:
+            terms.setdefault(singular(term.casefold()), (why, term))
+    required = {singular(term.casefold()) for why in matched.why for term in why.required}
+    first = sorted(terms, key=lambda key: key not in required)
+    named = {*required, *first[: max(_MOST_TERMS, len(required))]}
+    fields: list[str] = []
+    for why in matched.why:
+        fresh = [term for key, (of, term) in terms.items() if of is why and key in named]
         if fresh:
             words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
             fields.append(
@@ -141,8 +145,10 @@ def _words(reason: MatchReason) -> str:
     distinct: dict[str, str] = {}
     for word in reason.words:
         distinct.setdefault(singular(word.casefold()), shorten_text(word, _LONGEST_NAME))
-    words = list(distinct.values())
-    return ", ".join(words[:_MOST_WORDS]) + (" …" if len(words) > _MOST_WORDS else "")
+    required = {singular(term.partition(" (")[0].casefold()) for term in reason.required}
+    first = sorted(distinct, key=lambda key: key not in required)[:_MOST_WORDS]
+    words = [word for key, word in distinct.items() if key in first]
+    return ", ".join(words) + (" …" if len(distinct) > len(words) else "")
 
 
 def shorten_text(text: str, limit: int) -> str:

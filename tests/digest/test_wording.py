@@ -594,6 +594,35 @@ def test_an_abbreviation_is_explained_unless_the_text_shown_does_it() -> None:
     assert reason(topic, paper=shown) == ""
 
 
+def test_each_part_of_an_and_is_named_and_of_the_others_as_many_as_make_three() -> None:
+    named = MatchReason("title", (), terms=("b", "c", "d"), required=("c",))
+    in_abstract = MatchReason("abstract", (), terms=("e", "as", "f"), required=("as",))
+    labels = MatchReason("category", ("cs.AI", "cs.LG"), required=("cs.LG",))
+
+    def line(*why: MatchReason) -> str:
+        return wording.why_line(structs.replace(entry_of(GNN), matched=(TopicWhy("t", why),)))
+
+    assert line(named, in_abstract) == "t: b, c in the title; as in the abstract"
+    parts = "t: c in the title; as in the abstract; category cs.LG"
+    assert line(named, in_abstract, labels) == parts
+    many = MatchReason("title", (), terms=tuple("abcde"), required=tuple("abde"))
+    assert line(many, in_abstract) == "t: a, b, d, e in the title; as in the abstract"
+    same = MatchReason("abstract", (), terms=("agents",), required=("agents",))
+    cut = structs.replace(named, terms=("b", "c", "d", "agent"))
+    assert line(cut, same) == "t: b, c, agent in the title", "said in one form"
+    old = structs.replace(named, required=())
+    assert line(old, structs.replace(in_abstract, required=())) == "t: b, c, d in the title"
+
+
+def test_the_words_of_a_field_are_cut_around_those_that_are_required() -> None:
+    words = tuple(f"w{n}" for n in range(12))
+    why = MatchReason("title", words, required=("w11 (all of it)",))
+    (found,) = wording.matched_topics(
+        structs.replace(entry_of(GNN), matched=(TopicWhy("t", (why,)),))
+    )
+    assert found.fields == (("title", "w0, w1, w2, w3, w4, w5, w6, w11 …"),)
+
+
 def test_where_nothing_shown_is_marked_the_words_are_named_in_one_form() -> None:
     why = (
         MatchReason("abstract", ("agents", "agent"), terms=("agents", "agent")),
