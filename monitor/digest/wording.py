@@ -87,8 +87,10 @@ def why_line(entry: DigestPaper) -> str:
     return " · ".join(with_more(named, len(entry.matched)))
 
 
-def short_why(entry: DigestPaper) -> str:
+def short_why(entry: DigestPaper, marked_title: bool = True) -> str:
     """Return what the marks of a paper in full do not show of why it is there; often nothing.
+
+    `marked_title` says whether its title has marks, too.
 
     These are its other topics, long forms of abbreviations that are not in the text shown, and
     what its topic matched if none of that is in the text shown, but for votes, lists and sources:
@@ -107,7 +109,8 @@ def short_why(entry: DigestPaper) -> str:
     )
     others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
     parts = [", ".join(long_forms)]
-    if not long_forms and not entry.unmarked and not any(passage.spans for passage in passages):
+    is_marked = any(passage.spans for passage in passages[not marked_title :])
+    if not long_forms and not entry.unmarked and not is_marked:
         first = entry.matched[0]
         said = tuple(why for why in first.why if why.field not in _UNSAID)
         parts = [_words_by_field(replace(first, why=said))]
@@ -257,11 +260,11 @@ def _listed_or_seen(entry: DigestPaper, zone: str) -> str:
 
 
 def _listed(entry: DigestPaper) -> str:
-    """Return `listed 14 Mar`; a year that the list names is added if it is an earlier one."""
+    """Return `listed 14 Mar`; the year is added if it is not that in which the paper was seen."""
     last = entry.paper.last_listed
     if not last or not last.day:
         return ""
-    is_old = not last.year_guessed and last.day.year != entry.first_seen.year
+    is_old = last.day.year != entry.first_seen.year
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
 
 

@@ -64,8 +64,9 @@ ASKED = SourceReport("checks", 60, 3, NOW, title="Crossref", announces=False)
         ({"published": datetime(9999, 12, 31, 23, tzinfo=UTC)}, "31 Dec 9999"),
         ({"published": datetime(1, 1, 1, tzinfo=UTC)}, "1 Jan 1"),
         (UNDATED, "seen 20 Nov 2026"),
-        (UNDATED | {"listed": LISTED}, "listed 14 Mar"),
-        ({"listed": LISTED}, "19 Nov 2026, listed 14 Mar"),
+        (UNDATED | {"listed": LISTED}, "listed 14 Mar 2025"),
+        (UNDATED | {"listed": (ListedDay(date(2026, 3, 14), "page", True),)}, "listed 14 Mar"),
+        ({"listed": LISTED}, "19 Nov 2026, listed 14 Mar 2025"),
         ({"listed": (*LISTED, ListedDay(date(2026, 5, 3), "b"))}, "19 Nov 2026, listed 3 May"),
         (UNDATED | {"listed": (ListedDay(date(2024, 3, 14), "page"),)}, "listed 14 Mar 2024"),
     ],
@@ -577,6 +578,18 @@ def title_reason(word: str, paper: Paper = GNN, *abbreviations: str) -> MatchRea
 def test_no_reason_is_given_where_the_marks_show_it() -> None:
     assert reason(TopicWhy("graphs", (title_reason("molecules"),), "Graphs")) == ""
     assert reason() == ""
+
+
+def test_the_words_of_a_title_are_a_reason_where_titles_have_no_marks() -> None:
+    entry = entry_of(GNN)
+    in_title = TopicWhy("graphs", (title_reason("molecules"),))
+    only = structs.replace(entry, matched=(in_title,))
+    assert wording.short_why(only) == ""
+    assert wording.short_why(only, marked_title=False) == "molecules in the title"
+    deep = GNN.abstract.index("deep")
+    abstract = MatchReason("abstract", ("deep",), ((deep, deep + 4),), ("deep",))
+    both = structs.replace(entry, matched=(TopicWhy("graphs", (*in_title.why, abstract)),))
+    assert wording.short_why(both, marked_title=False) == ""
 
 
 def test_the_other_topics_of_a_paper_are_named_and_never_its_heading() -> None:
