@@ -61,7 +61,7 @@ def send_test(call: Call, names: list[str] | None = argument("SUBSCRIPTION", def
     with open_or_empty(call) as app:
         tests = send_tests(app.runtime, names or ())
         is_recorded = is_there(app.settings.store)
-        if not is_recorded:  # what was not sent goes with the temporary store
+        if not is_recorded:  # a temporary store, which is gone after the command
             tests = [_given_up(test) for test in tests]
         listed = [pick(test, "subscription channel recipient state error") for test in tests]
         call.answer({"deliveries": listed}, _show_tests, app.runtime, tests, is_recorded)

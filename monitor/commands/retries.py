@@ -1,4 +1,4 @@
-"""What deliveries wait for that were tried in vain, or whose mail server or service is down."""
+"""Open deliveries that were tried: why they were not sent, and when they are tried again."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Retry(NamedTuple):
 
 
 def next_try(runtime: Runtime, delivery: Delivery, down: Mapping[str, Incident]) -> Retry | None:
-    """Return what an open delivery waits for, None for one that is not open or was not tried.
+    """Return why an open delivery waits, None for one that is not open or was not tried.
 
-    `down` are the incidents of outage groups that are down: what waits for one was tried, if not
-    with this delivery.
+    `down` are the incidents of outage groups that are down: a delivery of such a group counts as
+    tried.
     """
     if delivery.state not in (DeliveryState.PLANNED, DeliveryState.RETRY):
         return None
@@ -36,7 +36,7 @@ def next_try(runtime: Runtime, delivery: Delivery, down: Mapping[str, Incident])
 
 
 def next_tries(runtime: Runtime, listed: Iterable[Delivery]) -> dict[int, Retry]:
-    """Return what each delivery waits for that was tried, by its id."""
+    """Return why each of these deliveries waits that was tried, by id."""
     with runtime.database.reading() as tx:
         down = down_groups(tx)
     tries = {delivery.id: next_try(runtime, delivery, down) for delivery in listed}

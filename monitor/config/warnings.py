@@ -155,7 +155,7 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
     """A token that cannot work stops its own channel only."""
     slack = settings.slack
     token = slack.token.reveal() if slack else ""
-    # What stands in for Slack at another address may have tokens of its own kind.
+    # A gateway in place of Slack may have tokens of another kind.
     is_of_slack = slack is not None and (slack.base_url == BASE_URL or _SLACK_TOKEN.match(token))
     if is_of_slack and "xoxb-" not in token:
         bot = "the Bot User OAuth Token, which begins with xoxb-"

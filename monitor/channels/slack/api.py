@@ -285,7 +285,7 @@ class TooLongError(Exception):
 def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
     """Return what a refusal means; all of a webhook concern the channel. Raises TooLongError."""
     code, named = answer.code, "the webhook" if webhook else "slack.base_url"
-    no_code = f"{answer.host} answered HTTP {answer.status}, which is no answer of Slack"
+    no_code = f"{answer.host} answered HTTP {answer.status}, which is not an answer of Slack"
     reason = f"{code} ({_HINTS[code]})" if code in _HINTS else code or f"{no_code}; check {named}"
     if code in _TOO_LONG_CODES:
         raise TooLongError
