@@ -281,7 +281,8 @@ def _why(
     unsent = [delivery for delivery in wanted if delivery.state is not DeliveryState.SENT]
     if unsent:
         return f"the digest of {date} {_describe_unsent(view, unsent[0], zone)}"
-    return f"{format_news(digest.papers, digest.changes)} sent {when}{blind}"
+    news = format_news(digest.papers, digest.changes, content.notices)
+    return f"{news} sent {when}{blind}"
 
 
 def _describe_day(at: datetime, now: datetime, zone: str) -> str:

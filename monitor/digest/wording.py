@@ -367,6 +367,11 @@ def count_news(digest: Digest) -> str:
     return f"{counted}; {format_count(notices, _NOTICE)}" if notices else counted
 
 
+def count_notices(digest: Digest) -> int:
+    """Return how many of the papers shown are notices, of retractions for example."""
+    return _kinds(digest)[_NOTICE]
+
+
 def _kinds(digest: Digest) -> Counter[str]:
     """Count the papers of a digest by what they are: new, which older ones are too, or changed.
 
@@ -382,9 +387,11 @@ def _kind(entry: DigestPaper) -> str:
     return _NEW if entry.kind is ChangeKind.OLDER else str(entry.kind)
 
 
-def format_news(papers: int, changes: int) -> str:
-    """`3 papers, 1 change of references`."""
-    parts = [format_count(papers, "paper")] if papers or not changes else []
+def format_news(papers: int, changes: int, notices: int = 0) -> str:
+    """`3 papers, 1 change of references`; `2 papers and 1 notice` where one of 3 is a notice."""
+    counts = [format_count(papers - notices, "paper")] if papers > notices or not papers else []
+    counts += [format_count(notices, _NOTICE)] if notices else []
+    parts = [" and ".join(counts)] if papers or not changes else []
     parts += [f"{format_count(changes, 'change')} of references"] if changes else []
     return ", ".join(parts)
 

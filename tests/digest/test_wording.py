@@ -221,6 +221,16 @@ def test_a_source_that_announces_nothing_is_none_that_was_read() -> None:
 NOTICE = structs.replace(PAPER, title="Retraction notice: Learning a multi-agent policy")
 
 
+def test_the_archive_counts_notices_as_the_mail_does() -> None:
+    assert wording.format_news(13, 0, 1) == "12 papers and 1 notice"
+    assert wording.format_news(2, 1, 2) == "2 notices, 1 change of references"
+    assert wording.format_news(3, 1) == "3 papers, 1 change of references"
+    assert (wording.format_news(0, 0), wording.format_news(0, 2)) == (
+        "0 papers",
+        "2 changes of references",
+    )
+
+
 @pytest.mark.parametrize(
     ("kinds", "notices", "heading", "counted"),
     [

@@ -18,6 +18,7 @@ import yaml
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.ratings import RaterScope, rate
+from monitor.commands.status import status_of
 from monitor.commands.suppressions import suppress
 from monitor.model import SAVED, WANTED, DeliveryState, Judgement
 from monitor.store.engine import processes, schema
@@ -509,3 +510,18 @@ def test_every_page_of_a_library_with_300_patrons_is_short_and_asks_the_store_li
         assert one in map(unquote, links(found))
         assert "Patron 77" in client.get(one).text
         assert "<summary>289 more digests</summary>" in client.get("/papers/1").text
+
+
+def test_a_notice_in_a_digest_is_no_paper_on_any_page(house: House):
+    house.settings["topics"]["agents"] = {"query": "plan"}
+    house.run((f"Retraction notice: {AGENTS[0]}", AGENTS[1]), AGENTS)
+    house.run_after(days=1)
+    counted = "1 paper and 1 notice"
+    folder = str(house.folder / "pages")
+    with pages(house) as (app, client):
+        for path in ("/", "/digests", "/subscriptions/lab", f"/people/{folder}"):
+            assert counted in text_of(client.get(path)), path
+        [listed] = client.get("/api/v1/digests").json()["digests"]
+        assert counted in status_of(app.runtime, "lab", "UTC").why
+    assert listed["papers"] == 2
+    assert counted in (house.folder / "pages" / "index.html").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -136,7 +137,7 @@ def one_subscription(visit: Visit) -> Response:
     [known] = report(runtime, [subscription])
     state = status_of(runtime, name, visit.zone)
     with runtime.database.reading() as tx:
-        newest = digests.newest(tx, [name], NEWEST)
+        newest = digests.with_notices(tx, digests.newest(tx, [name], NEWEST))
         waiting = load_page(tx, matches.newest_waiting(tx, name, now, NEWEST))
         answers = judgements.listing(tx, name)
     return visit.show(
@@ -199,6 +200,11 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
     own = [narrow(subscription, address) for subscription in page.shown]
     reports = count_waiting(runtime, report(runtime, own))
     with runtime.database.reading() as tx:
+        last = digests.with_notices(tx, [known.last for known in reports if known.last])
+        by_id = {digest.id: digest for digest in last}
+        reports = [
+            replace(known, last=by_id[known.last.id] if known.last else None) for known in reports
+        ]
         sent = deliveries.listing(
             tx, limit=NEWEST, conditions=deliveries.conditions_for(recipient=address)
         )
