@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import tempfile
 from pathlib import Path
@@ -29,20 +30,36 @@ class CommitHook(BuildHookInterface[Any]):
             build_data["force_include"][str(file)] = f"monitor/{file.name}"
 
 
+# The target of a picture or link that is in the repository.
+_TARGET = re.compile(r"(?P<before>(?P<sign>!?)\[[^\]]*\]\()(?P<path>(?![a-z]+:|#)[^)\s]+)")
+
+
 class AddressHook(MetadataHookInterface):
     """Fill in `project.urls` where a workflow builds: each fork names itself.
 
-    An sdist keeps them, so that a wheel built from it has them, too.
+    The README then has pictures and links that also lead there from PyPI. An sdist keeps both, so
+    that a wheel built from it has them, too.
     """
 
     def update(self, metadata: dict[str, Any]) -> None:
+        readme = Path(self.root, "README.md").read_text(encoding="utf-8")
         repository = os.environ.get("GITHUB_REPOSITORY")
         metadata["urls"] = {}
         if repository:
-            url = f"{os.environ['GITHUB_SERVER_URL']}/{repository}"
+            url, tag = f"{os.environ['GITHUB_SERVER_URL']}/{repository}", f"v{metadata['version']}"
             metadata["urls"] = {
                 "Repository": url,
-                "Documentation": f"{url}/tree/v{metadata['version']}/docs",
-                "Changelog": f"{url}/blob/v{metadata['version']}/CHANGELOG.md",
+                "Documentation": f"{url}/tree/{tag}/docs",
+                "Changelog": f"{url}/blob/{tag}/CHANGELOG.md",
                 "Issues": f"{url}/issues",
             }
+            readme = _with_addresses(readme, url, tag)
+        metadata["readme"] = {"content-type": "text/markdown", "text": readme}
+
+
+def _with_addresses(readme: str, url: str, tag: str) -> str:
+    def address(match: re.Match[str]) -> str:
+        kind = "raw" if match["sign"] else "blob"
+        return f"{match['before']}{url}/{kind}/{tag}/{match['path']}"
+
+    return _TARGET.sub(address, readme)

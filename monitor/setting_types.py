@@ -49,6 +49,13 @@ class Unset:
 
 
 @dataclass(frozen=True, slots=True)
+class Variable:
+    """The environment variable that the documentation names for a secret."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Required:
     """When a setting is required that has a default in the model: `for ...` or `without ...`."""
 

@@ -81,7 +81,7 @@ def is_command(words: list[str]) -> bool:
 def test_the_image_takes_all_that_the_wheel_is_made_of():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
-    about = [project["project"]["readme"], *project["project"]["license-files"]]
+    about = ["README.md", *project["project"]["license-files"]]
     needed = {"pyproject.toml", *about, *wheel["packages"], *wheel["force-include"]}
     assert set(copied()) == needed | {"requirements", "hatch_build.py"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -45,6 +46,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         app.runtime.database.reading() as tx,
     ):
         found = newest_digest(tx, "agents-team")
+    about = replace(found.about, rate_url="https://papers.example.org/r/abc")
+    found = replace(found, about=about)
     server = SmtpServer(SmtpSettings(host="localhost", sender="papers@example.org"))
     [part] = Mail("email", (), server).render(found, JinjaTemplates())
     mail, second = folder / "mail.html", folder / "second.html"
@@ -110,6 +113,26 @@ def test_axe_finds_nothing(view: Page, shown: dict[str, Path], what: str, scheme
         for node in one["nodes"]
     ]
     assert wrong == []
+
+
+def test_the_links_to_rate_a_paper_can_be_touched_on_a_phone(view: Page, shown: dict[str, Path]):
+    """And take neither the place of others nor, where there is a mouse, any room."""
+    boxes = (
+        "all => all.map(one => one.getBoundingClientRect()).map(b => [b.top, b.bottom, b.width])"
+    )
+    for width, least in ((375, 44), (700, 14)):
+        view.set_viewport_size({"width": width, "height": 800})
+        view.goto(shown["mail"].as_uri())
+        rows = view.eval_on_selector_all(".text > p:has(a[href$=\\/more]) a", boxes)
+        assert len(rows) >= 3
+        heights = [bottom - top for top, bottom, _ in rows]
+        assert min(heights) >= least and max(heights) < least + 6
+        assert width > 375 or min(width for *_, width in rows) >= 44
+        others = view.eval_on_selector_all(".text a:not([href*='/r/abc'])", boxes)
+        overlapping = [
+            row for row in rows for other in others if row[0] < other[1] and other[0] < row[1]
+        ]
+        assert not overlapping
 
 
 @pytest.mark.parametrize("what", ["page", "mail"])

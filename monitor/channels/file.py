@@ -29,7 +29,7 @@ from monitor.channels.page_index import (
     write_index,
 )
 from monitor.digest.layout import batches, byte_count, fit
-from monitor.digest.wording import full_date
+from monitor.digest.wording import count_notices, full_date
 from monitor.errors import MonitorError
 from monitor.model import (
     Delivery,
@@ -88,6 +88,7 @@ class Pages(Channel):
             **_dates(digest.composed_at, digest.timezone),
             "papers": digest.papers,
             "changes": digest.changes,
+            "notices": count_notices(digest),
             "more": pages[1:],
         }
         return (Rendered(0, body),)
@@ -246,6 +247,7 @@ def _content(delivery: Delivery) -> bytes:
         "period": delivery.period,
         "papers": body["papers"],
         "changes": body.get("changes", 0),
+        "notices": body.get("notices", 0),
         **{name: body[name][:300] for name in ("heading", "at", "month") if name in body},
     }
     return page_with_facts(body["html"], facts)

@@ -57,6 +57,7 @@ class PageLink(msgspec.Struct, frozen=True):
     period: str
     papers: int
     changes: int = 0
+    notices: int = 0
     href: str = ""
     heading: str = ""
     at: str = ""

@@ -111,7 +111,7 @@ def post_for_answer(
     watch = Watch(time.monotonic, deadline.total_seconds())
     body = _Body(message, commit_handoff, watch)
     secrets = _secrets_of(url, headers)
-    host = redact_url(url).partition("://")[2].partition("/")[0] or "this address"
+    host = host_of(url)
     try:
         with _exchange(method, url, body, watch, headers, allow_private) as response:
             text = read_short_body(response, watch, max_bytes).decode("utf-8", "replace")
@@ -129,6 +129,11 @@ def post_for_answer(
     if not body.is_sent and not 300 <= answer.status < 500:
         return down(f"{host} answered {answer.status} before it had the whole message")
     return answer
+
+
+def host_of(url: str) -> str:
+    """Return the host and port of an address: all of it that may be shown."""
+    return redact_url(url).partition("://")[2].partition("/")[0] or "this address"
 
 
 def outcome_of(answer: Answer) -> Outcome:

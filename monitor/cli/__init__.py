@@ -10,6 +10,7 @@ import atexit
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
@@ -100,6 +101,12 @@ NEAREST = {
     "send": "digest",
     "validate": "check",
 }
+# Options that people try, and where they find what they mean.
+NEAREST_OPTIONS = dict.fromkeys(
+    ("--channel", "--channels", "--email", "--recipient", "--to"),
+    "`channels:` or `email:` of a subscription in monitor.yaml say where its digests go; "
+    "`paper-monitor preview --channel` shows one in the form of a channel.",
+)
 # The module of a command that is not named by its first word.
 MODULES = {
     "start": ("demo", "init", "config"),
@@ -128,6 +135,10 @@ GROUPS = {
 }
 
 
+# Click's, of which newer versions of Typer have a copy. An unknown option has `possibilities`.
+_USAGE_ERROR: Any = typer.BadParameter.__base__
+
+
 class PlainHelp(TyperCommand):
     """A command whose help names parameters, and not the types of the program."""
 
@@ -137,13 +148,39 @@ class PlainHelp(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse further arguments; one that names a configuration is answered with `--config`."""
         ctx.allow_extra_args = True
-        extra = super().parse_args(ctx, args)
+        try:
+            extra = super().parse_args(ctx, args)
+        except _USAGE_ERROR as fault:
+            if not hasattr(fault, "possibilities"):
+                raise
+            name = fault.option_name
+            hint = _nearest_options(
+                name, [opt for each in self.get_params(ctx) for opt in each.opts]
+            )
+            ctx.fail(f"No such option: {name}" + (f". {hint}" if hint else ""))
         if extra and not ctx.resilient_parsing:
             has_config = any(param.name == "config" for param in self.params)
             file = next((word for word in extra if word.endswith((".yaml", ".yml"))), "")
             hint = f"; write -c {file} for another configuration" if file and has_config else ""
             ctx.fail(f"Got unexpected extra argument(s) ({', '.join(map(repr, extra))}){hint}")
         return extra
+
+
+def _nearest_options(name: str, own: Sequence[str]) -> str:
+    """Say which option an unknown one probably means, or which other commands have it."""
+    bare = {option.strip("-"): option for option in own if option.startswith("--")}
+    if near := get_close_matches(name.strip("-"), bare, n=1, cutoff=0.7):
+        return f"Did you mean {bare[near[0]]}?"
+    if name in NEAREST_OPTIONS:
+        return NEAREST_OPTIONS[name]
+    paths = [path for summaries in COMMANDS.values() for path in summaries]
+    have_it = [path for path in paths if any(name in each.opts for each in _load(path).params)]
+    named = [f"`paper-monitor {path}`" for path in have_it[:NEAREST_NAMES]]
+    return f"It is an option of {' and '.join(named)}." if named else ""
+
+
+def _load(path: str) -> Any:
+    return LazyCommand(path, "", None).load()
 
 
 def _without_types(params: list[Any]) -> list[Any]:

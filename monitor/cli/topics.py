@@ -11,7 +11,7 @@ from rich.text import Text
 
 from monitor.cli.opening import open_or_empty, open_to_read, pointing
 from monitor.cli.options import Call, argument, number, option
-from monitor.cli.terminal import console, list_words, show_table, stderr, with_sign
+from monitor.cli.terminal import console, list_words, show_table, with_sign
 from monitor.commands.json_output import plain, trial_json
 from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
@@ -82,7 +82,7 @@ def _show(query: str, trial: Trial) -> None:
         _show_samples("Lost:", other.lost_sample)
     _show_suggestions(trial.suggestions)
     for warning in trial.warnings:
-        stderr.print(with_sign("!", "bold yellow", warning))
+        console.print(with_sign("!", "bold yellow", warning))
 
 
 def _show_suggestions(suggestions: Sequence[Suggestion]) -> None:

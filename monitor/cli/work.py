@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import get_args
 
 from rich.markup import escape
@@ -12,15 +13,16 @@ from rich.text import Text
 
 from monitor.cli.opening import open_configured
 from monitor.cli.options import Call, argument, finish, flag, full_command, option, word
-from monitor.cli.terminal import console, print_error, reading, show_table, stderr
+from monitor.cli.terminal import at, console, print_error, reading, show_table, stderr
 from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
 from monitor.commands.json_output import Answer, pick
+from monitor.commands.retries import Retry, next_tries
 from monitor.config.settings import SubscriptionSettings
 from monitor.digest.about import describe_next
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
-from monitor.model import DeliveryState, FirstRun, NextKind, Run, RunOutcome
+from monitor.model import Delivery, DeliveryState, FirstRun, NextKind, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
@@ -78,7 +80,7 @@ def digest(
     if order and not dry_run:
         raise UsageError("--order needs --dry-run", "`order:` of a subscription sets its order")
     failed: Failures = {}
-    show: Callable[[Sequence[DigestReport]], None] = _show_sent
+    show: Callable[[Sequence[DigestReport]], None]
     with open_configured(call, create=not dry_run) as app:
         if dry_run:
             from monitor.cli import rehearsals  # imports every channel
@@ -86,6 +88,7 @@ def digest(
             sent = rehearsals.dry_run(app.runtime, names or (), early, failed, order)
             show = rehearsals.show_rehearsals
         else:
+            show = partial(_show_sent, app.runtime)
             sent = app.once.digest(names or (), early, failed=failed)
         shown = call, app.runtime, names or (), show, sent, failed
         call.answer(_digests_json(sent, failed), _show_digests, *shown)
@@ -101,7 +104,8 @@ def run(call: Call) -> None:
 
         def show() -> None:
             show_runs(runs)
-            _show_digests(call, app.runtime, (), _show_sent, sent, failed)
+            show_sent = partial(_show_sent, app.runtime)
+            _show_digests(call, app.runtime, (), show_sent, sent, failed)
 
         call.answer(runs_json(runs) | _digests_json(sent, failed), show)
         upkeep(app.runtime)
@@ -194,13 +198,30 @@ def _show_digests(
         print_error(f"{name} failed", reason(fault))
 
 
-def _show_sent(sent: Sequence[DigestReport]) -> None:
+def show_state(delivery: Delivery, retry: Retry | None) -> str:
+    """Return a state for a table: what was tried and waits is called neither planned nor retry."""
+    return "not sent yet" if retry else delivery.state
+
+
+def print_delivery(where: str, delivery: Delivery, retry: Retry | None) -> None:
+    """Print why a delivery was not sent, and when it is tried again."""
+    if retry is None:
+        print_error(where, delivery.error)
+        return
+    when = f"from {at(retry.at)} on" if retry.at else "by the next `paper-monitor run`"
+    print_error(where, f"{retry.error.rstrip('.')}. It will be tried again {when}.")
+
+
+def _show_sent(runtime: Runtime, sent: Sequence[DigestReport]) -> None:
+    waits = next_tries(runtime, (d for report in sent for d in report.deliveries))
     columns = ("Subscription", "Period", "News", "Channel", "Recipient", "State")
     rows: list[tuple[object, ...]] = []
     for report in sent:
         about = report.subscription, report.period, report.news
         # Parts of a digest that fared alike are one row.
-        parts = Counter((d.channel, d.recipient, d.state) for d in report.deliveries)
+        parts = Counter(
+            (d.channel, d.recipient, show_state(d, waits.get(d.id))) for d in report.deliveries
+        )
         for (channel, recipient, state), count in parts.items():
             shown = f"{state}, {format_count(count, 'part')}" if count > 1 else state
             rows.append((*about, channel, recipient, shown))
@@ -210,4 +231,4 @@ def _show_sent(sent: Sequence[DigestReport]) -> None:
     for report in sent:
         for delivery in report.deliveries:
             by = f"{report.subscription} by {delivery.channel} to {delivery.recipient}"
-            print_error(by, delivery.error)
+            print_delivery(by, delivery, waits.get(delivery.id))

@@ -6,12 +6,13 @@ the next `paper-monitor run`. `send_tests` then does it at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from monitor.commands.retries import next_tries
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Notice
+from monitor.model import Delivery, Notice
 from monitor.pipeline import freeze
 from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.match import sync_subscriptions
@@ -83,8 +84,8 @@ def plan_tests(runtime: Runtime, name: str) -> int:
 def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     """Plan tests of the named subscriptions, or of all, and deliver what waits in their groups.
 
-    Returns them as they now stand: one that was not tried, because its server is down, with the
-    error of the outage. Raises UsageError for an unknown name.
+    Returns them as they now stand; what waits, with the error for which it does. Raises UsageError
+    for an unknown name.
     """
     sync_subscriptions(runtime)
     tests, groups = dict[int, str](), dict[str, None]()
@@ -97,20 +98,11 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
         deliver_group(runtime, group, ignore_backoff=True)
     with runtime.database.reading() as tx:
         stored = deliveries.of_digests(tx, tests)
-        down = stored_incidents.down_groups(tx)
-        errors = {group: incident.error for group, incident in down.items()}
+    sent = [replace(one, subscription=name) for id, name in tests.items() for one in stored[id]]
+    waits = next_tries(runtime, sent)
     return [
-        replace(one, subscription=name, error=one.error or _outage(runtime, one, errors))
-        for id, name in tests.items()
-        for one in stored[id]
+        replace(one, error=waits[one.id].error if one.id in waits else one.error) for one in sent
     ]
-
-
-def _outage(runtime: Runtime, delivery: Delivery, errors: Mapping[str, str]) -> str:
-    """Return the error for which an open delivery waits, "" for none."""
-    if delivery.state is not DeliveryState.PLANNED:
-        return ""
-    return errors.get(runtime.channels[delivery.channel].outage_group, "")
 
 
 def _freeze_test(runtime: Runtime, name: str, wanted: Sequence[Destination]) -> int:

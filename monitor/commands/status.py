@@ -13,6 +13,7 @@ import msgspec
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, last_sign
+from monitor.commands.retries import next_try
 from monitor.commands.services import LookUpStatus, look_up_status
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import describe_next, join_words
@@ -284,7 +285,8 @@ def _why(
     unsent = [delivery for delivery in wanted if delivery.state is not DeliveryState.SENT]
     if unsent:
         return f"the digest of {date} {_describe_unsent(view, unsent[0], zone)}"
-    return f"{format_news(digest.papers, digest.changes)} sent {when}{blind}"
+    news = format_news(digest.papers, digest.changes, content.notices)
+    return f"{news} sent {when}{blind}"
 
 
 def _describe_day(at: datetime, now: datetime, zone: str) -> str:
@@ -296,16 +298,13 @@ def _describe_day(at: datetime, now: datetime, zone: str) -> str:
 
 def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
     """Return what will become of a delivery, and when it is tried again."""
-    channel = view.runtime.channels.get(delivery.channel)
-    group = channel.outage_group if channel else ""
     down = (incident for incident in view.incidents if incident.kind == IncidentKind.DOWN)
-    rests = {incident.name: incident.next_try_at for incident in down}
+    retry = next_try(view.runtime, delivery, {incident.name: incident for incident in down})
     because = f": {delivery.error}" if delivery.error else ""
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
-        at = max(filter(None, (delivery.next_attempt_at, rests.get(group))), default=None)
+        at = retry.at if retry else delivery.next_attempt_at
         when = f"at {at.astimezone(ZoneInfo(zone)):%H:%M}" if at else "at the next attempt"
-        # A channel that rests was tried, if not with this delivery.
-        state = DeliveryState.RETRY if group in rests else delivery.state
+        state = DeliveryState.RETRY if retry else delivery.state
         fate = f"{WORDS[state].in_status} by {delivery.channel} {when}"
     else:
         fate = f"{WORDS[delivery.state].in_status} (by {delivery.channel})"

@@ -19,13 +19,14 @@ from monitor.config.settings import Settings, TopicSettings, query_warnings, top
 from monitor.config.yaml_positions import Path as Where
 from monitor.match import meant_by
 from monitor.model import Role
-from monitor.setting_types import LOOPBACK, Secret, is_loopback
+from monitor.setting_types import LOOPBACK, Secret, Variable, is_loopback
 from monitor.sources.api.about import AboutOptions
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
+_SLACK_TOKEN = re.compile(r"xapp-|xox[a-z][.-]")
 _URL_WITH_PASSWORD = re.compile(r"[a-z][\w+.-]*://[^/@\s:]*:[^/@\s]+@")
 
 
@@ -81,9 +82,8 @@ def _doubt_pauses(settings: Settings, written: Written) -> None:
 def _doubt_secrets(settings: Settings, written: Written) -> None:
     """A secret in the file goes wherever the file goes: into a repository, a mail, a backup."""
     for section in ("secret_key", "store", "sources", "channels", "smtp", "slack", "web"):
-        for where in _secrets(getattr(settings, section), (section,)):
+        for where, name in _secrets(getattr(settings, section), (section,)):
             if not any(where[:depth] in written.put_in for depth in range(1, len(where) + 1)):
-                name = re.sub(r"\W", "_", dotted(where)).upper()
                 written.warn(
                     where,
                     f'is in plain text here; write "${{{name}}}", and set the environment variable '
@@ -91,23 +91,33 @@ def _doubt_secrets(settings: Settings, written: Written) -> None:
                 )
 
 
-def _secrets(value: object, where: Where) -> Iterator[Where]:
-    """Yield where the secrets of some settings stand; `options` are beside the others."""
+def _secrets(value: object, where: Where, variable: str = "") -> Iterator[tuple[Where, str]]:
+    """Yield where the secrets of some settings stand, and the environment variable for each.
+
+    `options` of a source or channel are beside its other settings.
+    """
     match value:
         case Secret() | SecretStr() if value:
-            yield where
+            yield where, variable or _variable(where)
         case str() if _URL_WITH_PASSWORD.match(value):
-            yield where
+            yield where, variable or _variable(where)
         case BaseModel():
-            for name in type(value).model_fields:
+            for name, field in type(value).model_fields.items():
                 inner = where if name == "options" else (*where, name)
-                yield from _secrets(getattr(value, name), inner)
+                named = (each.name for each in field.metadata if isinstance(each, Variable))
+                yield from _secrets(getattr(value, name), inner, next(named, ""))
         case Mapping():
             for name, entry in value.items():
                 yield from _secrets(entry, (*where, name))
         case tuple():
             for index, entry in enumerate(value):
                 yield from _secrets(entry, (*where, index))
+
+
+def _variable(where: Where) -> str:
+    """Return LAB_SLACK_WEBHOOK for `channels.lab-slack.webhook`, SMTP_PASSWORD for others."""
+    own = where[1:] if where[0] in ("sources", "channels") else where
+    return re.sub(r"\W", "_", dotted(own)).upper()
 
 
 def unencrypted_pages(settings: Settings) -> str:
@@ -142,14 +152,14 @@ def _doubt_pages(settings: Settings, written: Written) -> None:
 
 
 def _doubt_servers(settings: Settings, written: Written) -> None:
-    """A host or token that cannot work stops its own channel only."""
-    slack, smtp = settings.slack, settings.smtp
-    if slack and slack.base_url == BASE_URL and "xoxb-" not in slack.token.reveal():
-        token = "the Bot User OAuth Token, which begins with xoxb-"
-        written.warn(("slack", "token"), f"this is not the token of a bot; write {token}")
-    if smtp and smtp.host and ("://" in smtp.host or smtp.host.count(":") == 1):
-        instead = "as in host: smtp.example.org, port: 587"
-        written.warn(("smtp", "host"), f"should be only a host name, {instead}")
+    """A token that cannot work stops its own channel only."""
+    slack = settings.slack
+    token = slack.token.reveal() if slack else ""
+    # A gateway in place of Slack may have tokens of another kind.
+    is_of_slack = slack is not None and (slack.base_url == BASE_URL or _SLACK_TOKEN.match(token))
+    if is_of_slack and "xoxb-" not in token:
+        bot = "the Bot User OAuth Token, which begins with xoxb-"
+        written.warn(("slack", "token"), f"this is not the token of a bot; write {bot}")
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:

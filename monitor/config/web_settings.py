@@ -24,6 +24,7 @@ from monitor.setting_types import (
     Secret,
     Section,
     SettingsContext,
+    Variable,
     context_of,
     is_loopback,
     line,
@@ -146,7 +147,7 @@ class WebSettings(Section):
         description="addresses or networks of proxies: only they may send `user_header`, "
         "`Forwarded`, `X-Forwarded-*`, `X-Real-IP` and `Via`",
     )
-    proxy_secret: StrongSecret | None = Field(
+    proxy_secret: Annotated[StrongSecret | None, Variable("PROXY_SECRET")] = Field(
         None,
         repr=False,
         description="a secret that these proxies must send as `X-Proxy-Secret` with such headers",

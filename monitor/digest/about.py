@@ -189,11 +189,16 @@ def because(digest: Digest) -> str:
 
 
 def next_line(digest: Digest) -> str:
-    """`Next digest: Mon 23 Nov 08:00 (Berlin).`; "" for older digests."""
-    if not digest.about.upcoming:
+    """`Next digest: Mon 23 Nov 08:00 (Berlin).`; "" for older digests.
+
+    "" also where `because` says the same, as of a subscription with `immediately`.
+    """
+    upcoming, zone = digest.about.upcoming, digest.timezone
+    if not upcoming:
         return ""
-    when = describe_next(digest.about.upcoming, digest.timezone, with_zone=True)
-    return f"Next digest: {when}."
+    when = describe_next(upcoming, zone, with_zone=True)
+    is_said = when == describe_schedule(digest.about.schedule, zone) and because(digest)
+    return "" if is_said else f"Next digest: {when}."
 
 
 def describe_next(upcoming: NextDigest, zone: str, *, with_zone: bool = False) -> str:

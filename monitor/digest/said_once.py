@@ -1,27 +1,41 @@
 """Facts that all papers of a digest, or of a group, have in common: they are said once.
 
 Under sixty papers of one list, "listed 28 Nov · search on Hugging Face" would be read sixty times.
+The day of a list is said once also if only most papers have it: the others say theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.digest.links import searched_site
-from monitor.digest.wording import ABOUT_PAPER, NOTHING_SAID, AboutPaper, place
+from monitor.digest.wording import (
+    ABOUT_PAPER,
+    NOTHING_SAID,
+    AboutPaper,
+    about_paper,
+    place,
+)
 from monitor.model import Digest, DigestGroup, DigestPaper
 
 # Of fewer papers each says all of it.
 MIN_PAPERS = 3
+# The share of papers that are most of them.
+_MOST = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class SaidOnce:
-    """Parts of the line under a title that are said for all, "" for those that differ."""
+    """Parts of the line under a title that are said for all, "" for those that differ.
+
+    With `has_exceptions`, `about.listed` is that of most papers.
+    """
 
     about: AboutPaper = NOTHING_SAID
     search: str = ""
+    has_exceptions: bool = False
 
 
 NOTHING = SaidOnce()
@@ -34,7 +48,13 @@ def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = 
     if len(entries) < MIN_PAPERS:
         return before or NOTHING
     about = AboutPaper(*(_common(part(entry, zone) for entry in entries) for part in ABOUT_PAPER))
-    return SaidOnce(about, _common(searched_site(entry.paper, entry.search) for entry in entries))
+    search = _common(searched_site(entry.paper, entry.search) for entry in entries)
+    if about.listed:
+        return SaidOnce(about, search)
+    of_most = _most_common([about_paper(entry, zone).listed for entry in entries])
+    if not of_most and before and before.has_exceptions:
+        of_most = before.about.listed
+    return SaidOnce(about._replace(listed=of_most), search, bool(of_most))
 
 
 def place_of(entry: DigestPaper, zone: str, said: SaidOnce | None = None) -> str:
@@ -54,22 +74,29 @@ def _common(parts: Iterator[str]) -> str:
     return first if first and all(part == first for part in parts) else ""
 
 
+def _most_common(parts: Sequence[str]) -> str:
+    """Return the part that most have, "" for none or if a paper has no such part of its own."""
+    [(part, count)] = Counter(parts).most_common(1)
+    return part if all(parts) and count >= max(MIN_PAPERS, _MOST * len(parts)) else ""
+
+
 _WORDS = {"venue": "in {}", "categories": "in {}", "date": "of {}", "sources": "from {}"}
 
 
 def sentence(said: SaidOnce, before: SaidOnce | None = None) -> str:
     """`All listed 28 Nov; titles lead to a search on Hugging Face.`, or "".
 
+    Of most papers: `Listed 28 Nov unless another day is given.`
+
     What was said `before`, of the whole digest, is not said again of a group.
     """
     before = before or NOTHING
     named = zip(said.about._fields, said.about, before.about, strict=True)
-    about = [
-        _WORDS.get(name, "{}").format(part)
-        for name, part, earlier in named
-        if part and part != earlier
-    ]
+    new = {name: part for name, part, earlier in named if part and part != earlier}
+    of_most = new.pop("listed", "") if said.has_exceptions else ""
+    about = [_WORDS.get(name, "{}").format(part) for name, part in new.items()]
     parts = [f"all {', '.join(about)}"] if about else []
+    parts += [f"{of_most} unless another day is given"] if of_most else []
     if said.search and said.search != before.search:
         parts.append(f"titles lead to a search on {said.search}")
     text = "; ".join(parts)

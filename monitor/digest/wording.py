@@ -75,8 +75,9 @@ def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
 
 
 def why_line(entry: DigestPaper) -> str:
-    """Return in one line which topics found a paper, each with up to three of its terms.
+    """Return in one line which topics found a paper, each with three of its terms.
 
+    Each part of an AND has one of them; if there are more parts, there are as many terms:
     `language agents: LLM, agent in the title; tool use in the abstract · RL`
     """
     named = [
@@ -86,8 +87,10 @@ def why_line(entry: DigestPaper) -> str:
     return " · ".join(with_more(named, len(entry.matched)))
 
 
-def short_why(entry: DigestPaper) -> str:
+def short_why(entry: DigestPaper, marked_title: bool = True) -> str:
     """Return what the marks of a paper in full do not show of why it is there; often nothing.
+
+    `marked_title` says whether its title has marks, too.
 
     These are its other topics, long forms of abbreviations that are not in the text shown, and
     what its topic matched if none of that is in the text shown, but for votes, lists and sources:
@@ -106,7 +109,8 @@ def short_why(entry: DigestPaper) -> str:
     )
     others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
     parts = [", ".join(long_forms)]
-    if not long_forms and not entry.unmarked and not any(passage.spans for passage in passages):
+    is_marked = any(passage.spans for passage in passages[not marked_title :])
+    if not long_forms and not entry.unmarked and not is_marked:
         first = entry.matched[0]
         said = tuple(why for why in first.why if why.field not in _UNSAID)
         parts = [_words_by_field(replace(first, why=said))]
@@ -120,14 +124,17 @@ def _topic_title(matched: TopicWhy) -> str:
 
 
 def _words_by_field(matched: TopicWhy) -> str:
-    left = _MOST_TERMS
-    fields: list[str] = []
-    named: set[str] = set()
+    """Return three terms by field; more if an AND has more parts, as each part has one."""
+    terms: dict[str, tuple[MatchReason, str]] = {}
     for why in matched.why:
-        terms = {singular(term.casefold()): term for term in reversed(why.terms or why.words)}
-        fresh = [terms[key] for key in reversed(terms) if key not in named][:left]
-        named |= terms.keys()
-        left -= len(fresh)
+        for term in why.terms or why.words:
+            terms.setdefault(singular(term.casefold()), (why, term))
+    required = {singular(term.casefold()) for why in matched.why for term in why.required}
+    first = sorted(terms, key=lambda key: key not in required)
+    named = {*required, *first[: max(_MOST_TERMS, len(required))]}
+    fields: list[str] = []
+    for why in matched.why:
+        fresh = [term for key, (of, term) in terms.items() if of is why and key in named]
         if fresh:
             words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
             fields.append(
@@ -141,8 +148,10 @@ def _words(reason: MatchReason) -> str:
     distinct: dict[str, str] = {}
     for word in reason.words:
         distinct.setdefault(singular(word.casefold()), shorten_text(word, _LONGEST_NAME))
-    words = list(distinct.values())
-    return ", ".join(words[:_MOST_WORDS]) + (" …" if len(words) > _MOST_WORDS else "")
+    required = {singular(term.partition(" (")[0].casefold()) for term in reason.required}
+    first = sorted(distinct, key=lambda key: key not in required)[:_MOST_WORDS]
+    words = [word for key, word in distinct.items() if key in first]
+    return ", ".join(words) + (" …" if len(distinct) > len(words) else "")
 
 
 def shorten_text(text: str, limit: int) -> str:
@@ -251,11 +260,11 @@ def _listed_or_seen(entry: DigestPaper, zone: str) -> str:
 
 
 def _listed(entry: DigestPaper) -> str:
-    """Return `listed 14 Mar`; a year that the list names is added if it is an earlier one."""
+    """Return `listed 14 Mar`; the year is added if it is not that in which the paper was seen."""
     last = entry.paper.last_listed
     if not last or not last.day:
         return ""
-    is_old = not last.year_guessed and last.day.year != entry.first_seen.year
+    is_old = last.day.year != entry.first_seen.year
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
 
 
@@ -358,6 +367,11 @@ def count_news(digest: Digest) -> str:
     return f"{counted}; {format_count(notices, _NOTICE)}" if notices else counted
 
 
+def count_notices(digest: Digest) -> int:
+    """Return how many of the papers shown are notices, of retractions for example."""
+    return _kinds(digest)[_NOTICE]
+
+
 def _kinds(digest: Digest) -> Counter[str]:
     """Count the papers of a digest by what they are: new, which older ones are too, or changed.
 
@@ -373,9 +387,11 @@ def _kind(entry: DigestPaper) -> str:
     return _NEW if entry.kind is ChangeKind.OLDER else str(entry.kind)
 
 
-def format_news(papers: int, changes: int) -> str:
-    """`3 papers, 1 change of references`."""
-    parts = [format_count(papers, "paper")] if papers or not changes else []
+def format_news(papers: int, changes: int, notices: int = 0) -> str:
+    """`3 papers, 1 change of references`; `2 papers and 1 notice` where one of 3 is a notice."""
+    counts = [format_count(papers - notices, "paper")] if papers > notices or not papers else []
+    counts += [format_count(notices, _NOTICE)] if notices else []
+    parts = [" and ".join(counts)] if papers or not changes else []
     parts += [f"{format_count(changes, 'change')} of references"] if changes else []
     return ", ".join(parts)
 

@@ -428,7 +428,7 @@ def best_papers(groups: Iterable[DigestGroup], count: int) -> list[DigestPaper]:
 
 
 class ListedDigest(msgspec.Struct, frozen=True):
-    """A digest as the archive lists it."""
+    """A digest as the archive lists it; `notices` of its papers are notices, as far as counted."""
 
     id: int
     subscription: str
@@ -438,6 +438,7 @@ class ListedDigest(msgspec.Struct, frozen=True):
     papers: int
     changes: int  # of references
     superseded: bool
+    notices: int = 0
 
     @property
     def has_news(self) -> bool:

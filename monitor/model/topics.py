@@ -68,6 +68,7 @@ class MatchReason(msgspec.Struct, frozen=True, cache_hash=True):
     spans: tuple[tuple[int, int], ...] = ()
     terms: tuple[str, ...] = ()
     abbreviations: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -482,3 +482,11 @@ def test_papers_beyond_at_most_are_in_the_archive_or_without_pages_in_the_thread
     send(bot(slack), replace(made, about=replace(made.about, archive_url=page)), JinjaTemplates())
     assert [n for n in range(50) if f"|Paper {n}>" in shown(slack)] == list(range(30))
     assert f"<{page}|20 more papers in the archive>" in shown(slack)
+
+
+def test_titles_below_papers_in_full_have_a_line_of_their_own(slack: SlackServer) -> None:
+    send(bot(slack), replace(digest(8, full=7), titles=40), JinjaTemplates())
+    assert "_More_\n• <" in shown(slack)
+    slack.posts.clear()
+    send(bot(slack), replace(digest(8, full=5), titles=40), JinjaTemplates())
+    assert "More" not in shown(slack), "the others are in the first message"

@@ -126,7 +126,10 @@ EVERY = [
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[
-                keys("topic revision score", why=[keys("field words spans terms abbreviations")])
+                keys(
+                    "topic revision score",
+                    why=[keys("field words spans terms abbreviations required")],
+                )
             ],
             digests=[keys("subscription period revision place reason left_to_archive")],
         ),

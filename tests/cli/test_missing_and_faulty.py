@@ -36,6 +36,16 @@ def test_a_store_that_is_not_there_yet_is_said_where_it_is_needed_and_never_crea
     assert {name for name in files(house) - before if not name.startswith("pages")} == set()
 
 
+def test_a_topic_that_is_tried_on_no_papers_says_why_beside_the_count(
+    house: House, say: Say, on_sqlite: None
+):
+    heard = say("topics", "try", "agents")
+    assert "matches 0 papers." in heard.out
+    assert "the store is empty; run `paper-monitor run` to read the sources" in heard.out
+    tried = say("topics", "try", "agents", "--json")
+    assert tried.json["warnings"] and not tried.err
+
+
 def test_doctor_is_content_with_what_was_not_run_yet_and_the_health_check_is_not(
     house: House, say: Say, on_sqlite: None
 ):

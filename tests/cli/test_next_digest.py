@@ -56,6 +56,11 @@ def shown_to(house: House, *readers: str) -> list[str]:
     return told
 
 
+def reader_page(house: House, reader: str) -> str:
+    with public_pages(house, **PROXY, operators=[OP]) as (_, client):
+        return client.get("/me", headers={"Remote-User": reader}).text
+
+
 def only(client: httpx.Client, path: str, viewer: str, pattern: str) -> str:
     answer = client.get(path, headers={"Remote-User": viewer})
     [found] = re.findall(pattern, answer.text)
@@ -122,7 +127,10 @@ def test_the_end_of_a_pause_and_the_slot_after_it(lab: House, say: Say) -> None:
 def test_the_news_of_an_alert(lab: House, say: Say) -> None:
     lab.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     lab.run(AGENTS)
-    assert everywhere(lab, say) | {mailed(lab)} == {"as soon as there is news"}
+    assert shown_for_all(lab, say) == {"as soon as there is news"}
+    own = lab.read(newest_mail), reader_page(lab, ADA)
+    assert [text.count("as soon as there is news") for text in own] == [1, 1], "said once"
+    assert "Next digest" not in "".join(own) and "0 papers waiting" in own[1]
     lab.settings["subscriptions"]["lab"]["pause_until"] = "2026-11-25"
     then = "paused until 25 Nov 2026, then as soon as there is news"
     assert everywhere(lab, say) == {then}

@@ -79,3 +79,39 @@ def test_without_a_store_a_test_is_sent_and_not_recorded(
     said = say("send-test", "--json", "--now", NOW)
     assert (said.status, [one["state"] for one in said.json["deliveries"]]) == (0, ["sent"])
     assert len(smtp.received) == 1
+
+
+def test_what_was_tried_and_waits_says_why_and_until_when(
+    house: House, smtp: ScriptedSmtp, say: Say
+) -> None:
+    house.by_mail(smtp.port, ADA)
+    house.settings["subscriptions"]["lab"]["schedule"] = "daily 08:00"
+    house.make_due()
+    smtp.script["greeting"].append("421 4.3.2 down for now")
+    said = say("send-test", "--now", NOW)
+    assert said.status == 1
+    assert "not sent yet" in said.out and "planned" not in said.out + said.err
+    again = "down for now. It will be tried again from 2026-11-21 06:05 UTC on."
+    assert again in said.err
+    later = "2026-11-22T09:00+00:00"
+    smtp.script["rcpt"].extend(["451 4.7.1 greylisted"] * 2)
+    said = say("run", "--now", later)
+    assert "not sent yet" in said.out and "retry" not in said.out
+    assert "greylisted. It will be tried again from 2026-11-22 09:" in said.err
+    said = say("deliveries", "--now", later)
+    assert "greylisted. It will be tried again from 2026-11-22 09:" in said.err
+
+
+def test_without_a_store_a_test_that_fails_is_not_tried_again(
+    house: House, smtp: ScriptedSmtp, say: Say
+) -> None:
+    house.by_mail(smtp.port, ADA)
+    for answer in ("greeting", "rcpt"):
+        smtp.script[answer].append("451 4.7.1 greylisted")
+        said = say("send-test", "--now", NOW)
+        assert said.status == 1 and "failed" in said.out
+        assert "greylisted" in said.err and "will be tried" not in said.err
+        assert said.err.endswith("this test is not recorded, and not tried again.\n")
+    smtp.script["rcpt"].append("451 4.7.1 greylisted")
+    [test] = say("send-test", "--json", "--now", NOW).json["deliveries"]
+    assert test["state"] == "failed"

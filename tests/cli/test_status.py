@@ -17,7 +17,11 @@ from tests.servers.smtp import ScriptedSmtp
 
 WRONG = [
     ("frobnicate", "No such command 'frobnicate'"),
-    ("status --frobnicate", "No such option"),
+    ("status --frobnicate", "No such option: --frobnicate"),
+    ("digest --channel mail", "`channels:` or `email:` of a subscription in"),
+    ("digest --erly", "No such option: --erly. Did you mean --early?"),
+    ("run --dry-run", "No such option: --dry-run. It is an option of `paper-monitor digest`."),
+    ("status --config", "Option '--config' requires an argument"),
     ("topics try", "Missing argument 'QUERY'"),
     ("explain", "Missing argument 'PAPER'"),
     ("read", "Missing argument 'KIND'"),

@@ -160,17 +160,32 @@ def test_a_workflow_names_its_repository_in_the_wheel_of_its_sdist(
     }
     sdist = build(checkout, "sdist", tmp_path / "sdist", **variables)
     folder = unpack(sdist, tmp_path / "unpacked")
-    urls = urls_of(build(folder, "wheel", tmp_path / "wheel"))
+    urls, readme = addresses_of(build(folder, "wheel", tmp_path / "wheel"))
     assert urls["Repository"] == "https://git.example.org/lab/papers"
     assert urls["Issues"] == "https://git.example.org/lab/papers/issues"
-    assert urls_of(build(checkout, "wheel", tmp_path / "plain")) == {}
+    tag = urls["Documentation"].split("/tree/")[1].partition("/")[0]
+    targets = re.findall(r"(!?)\[[^\]]*\]\(([^)]*)\)", readme)
+    assert {target for sign, target in targets if sign} == {
+        f"https://git.example.org/lab/papers/raw/{tag}/docs/pictures/{name}.png"
+        for name in ("retracted-phone", "pages-try")
+    }, "which PyPI shows"
+    leads = {target for _, target in targets}
+    assert f"https://git.example.org/lab/papers/blob/{tag}/docs/topics.md" in leads
+    assert all(target.startswith("https://") for target in leads)
+    as_it_is = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert addresses_of(build(checkout, "wheel", tmp_path / "plain")) == ({}, as_it_is)
 
 
-def urls_of(wheel: Path) -> dict[str, str]:
+def addresses_of(wheel: Path) -> tuple[dict[str, str], str]:
+    """Return the addresses of a wheel's project, and its README."""
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = Parser().parsestr(archive.read(name).decode())
-    return dict(url.split(", ", 1) for url in metadata.get_all("Project-URL", []))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    return (
+        dict(url.split(", ", 1) for url in metadata.get_all("Project-URL", [])),
+        metadata.get_payload(),
+    )
 
 
 def test_the_image_and_the_changelog_name_this_version() -> None:

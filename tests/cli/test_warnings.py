@@ -44,7 +44,7 @@ def test_check_warns_of_wide_topics_and_of_words_that_no_stored_paper_has(house:
     assert typo["message"] == "none of the newest 104 papers has “agnets”; check the spelling"
     for said in (result.err, say("check").err):
         assert "topics.agents" in said and "“agnets”" in said
-    assert "none of the newest 104 papers has “agnets”" in say("topics", "try", "agnets").err
+    assert "none of the newest 104 papers has “agnets”" in say("topics", "try", "agnets").out
 
 
 def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(
@@ -80,7 +80,7 @@ def test_topics_try_takes_the_name_of_a_topic_and_says_so(lived: House, say: Say
         "“bandit” is a topic name, so its query was tested: agent^2 OR trial "
         "(to test the words themselves, write '\"bandit\"')"
     )
-    assert "is a topic name" in say("topics", "try", "bandit").err
+    assert "is a topic name" in say("topics", "try", "bandit").out
     word = say("topics", "try", '"bandit"', "--json").json
     assert word["sample"][0]["title"] == BANDITS[0]
     assert not [one for one in word["warnings"] if "name of a topic" in one]

@@ -220,6 +220,19 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "smtp: {lmtp: 'mx:24', from: a@b.c}",
             "1: smtp: tls: none would send mail unencrypted to mx",
         ),
+        *(
+            (
+                f"smtp: {{host: '{host}', from: a@b.c}}",
+                f"1: smtp.host: should be only the name of a host; write host: {instead}",
+            )
+            for host, instead in [
+                ("a:2525", "a, port: 2525"),
+                ("smtp://u:secret@a.org:25/", "a.org, port: 25"),
+                ("https://a.org", "a.org"),
+                ("[::1]:25", "::1, port: 25"),
+                ("a:b", "smtp.example.org"),
+            ]
+        ),
         ("smtp: {host: x, from: Papers p@x.org}", "1: smtp.from: “Papers p@x.org” is not a send"),
         ("smtp: {host: x, from: a@b.c, port: 70000}", "1: smtp.port: should be 65535 or less"),
         ("smtp: {host: x, from: a@b.c, tls: ssl}", "1: smtp.tls: should be starttls, implicit or"),

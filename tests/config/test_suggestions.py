@@ -10,6 +10,7 @@ import yaml
 from monitor.config import load as load_file
 from tests.config.conftest import Faults, Load, Write
 
+DOCS = Path(__file__).parents[2] / "docs"
 URL = "url: 'https://example.org/feed'"
 MAIL = "smtp: {host: localhost, from: a@b.c}\nsubscriptions: {s: {topics: '*', "
 ARXIV = "sources: {s: {kind: arxiv, categories: "
@@ -136,9 +137,9 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
             "3: subscriptions.s.owned",
             "has no effect without libraries:",
         ),
-        ("smtp: {host: 'smtp://u:hush@m.org:587', from: a@b.c}", "1: smtp.host", "port: 587"),
-        ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "as in host: smtp.example.org"),
         ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
+        ("slack:\n  token: xapp-hush\n  base_url: 'http://[::1]:9/'", "2: slack.token", "xoxb"),
+        ("slack:\n  token: xoxp-hush\n  base_url: 'http://[::1]:9/'", "2: slack.token", "xoxb"),
         ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
     ],
 )  # fmt: skip
@@ -169,7 +170,8 @@ def test_a_bot_and_what_stands_in_for_slack_have_their_tokens(write: Write) -> N
     for text in (
         "slack: {token: xoxb-1}",
         "slack: {token: xoxe.xoxb-1}",
-        "slack: {token: xapp-1, base_url: 'http://127.0.0.1:9/'}",
+        "slack: {token: of-a-gateway, base_url: 'http://127.0.0.1:9/'}",
+        "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:9/'}",
     ):
         warnings = load_file(write(text), {}).warnings
         assert not [doubt for doubt in warnings if "token of a bot" in doubt.message]
@@ -220,7 +222,29 @@ def test_a_secret_in_plain_text_is_a_warning_with_the_line_to_write(load: Load) 
         "sources.keyed.api_key", "sources.closed.url",
     }  # fmt: skip
     assert 'write "${SMTP_PASSWORD}", and set the environment' in plain["smtp.password"]
+    assert '"${HOOK_WEBHOOK}"' in plain["channels.hook.webhook"]
+    assert '"${KEYED_API_KEY}"' in plain["sources.keyed.api_key"]
     assert "hush" not in "".join(plain.values())
+
+
+def test_a_secret_has_the_name_that_the_documentation_has(load: Load) -> None:
+    """In the examples of `docs/` and where they are explained."""
+    documented = "".join(path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md"))
+    slack = "{token: xoxb-1, app_token: xapp-1, signing_secret: s}"
+    oauth = "{provider: microsoft, tenant: t, client_id: i, client_secret: s}"
+    found = load(
+        f"""
+        slack: {slack}
+        channels: {{lab-slack: {{kind: slack, webhook: 'https://hooks.slack.com/a'}}}}
+        smtp: {{host: m.org, username: u, from: a@b.c, oauth: {oauth}}}
+        web: {{token: {"t" * 20}, proxy_secret: {"s" * 40}, trusted_proxies: 10.0.0.1}}
+        """
+    ).warnings
+    named = [doubt for doubt in found if "in plain text" in doubt.message]
+    assert len(named) == 7
+    for doubt in named:
+        variable = doubt.message.split('"')[1]
+        assert f'"{variable}"' in documented, doubt
 
 
 def test_a_secret_of_the_environment_is_no_warning(write: Write) -> None:

@@ -69,8 +69,43 @@ def test_a_group_says_what_only_its_papers_share(form: str):
 
 @pytest.mark.parametrize("form", ["html", "text", "page"])
 def test_what_one_paper_lacks_is_said_by_each_other(form: str):
-    text = written(listed(5, {"listed": ()}), JinjaTemplates())[form]
+    text = written(listed(5, {"listed": (), "year": 2020}), JinjaTemplates())[form]
     assert text.count("listed 19 Nov") == 4
+
+
+OTHER_DAY = {"listed": (ListedDay(date(2026, 11, 18), "daily-page"),)}
+
+
+@pytest.mark.parametrize("form", ["html", "text", "page", "slack"])
+@pytest.mark.parametrize(
+    ("other", "said"), [(OTHER_DAY, "listed 18 Nov"), ({"listed": ()}, "seen")]
+)
+def test_a_day_that_most_papers_share_is_said_once_and_the_others_say_theirs(
+    form: str, other: dict[str, object], said: str
+):
+    text = written(listed(5, other), JinjaTemplates())[form]
+    once = "All from daily-page; listed 19 Nov unless another day is given;"
+    assert once in " ".join(text.split())
+    assert text.count("listed 19 Nov") == 1
+    assert text.count(said) == 1
+
+
+def test_a_day_that_fewer_papers_share_is_said_by_each():
+    assert "listed" not in sentence(said_once(listed(7, OTHER_DAY, OTHER_DAY), ZONE))
+    assert "listed" in sentence(said_once(listed(8, OTHER_DAY, OTHER_DAY), ZONE))
+
+
+def test_a_group_without_a_day_of_most_has_that_of_the_digest():
+    """And one whose papers all have another day says so."""
+    made = listed(16, *[OTHER_DAY if n < 4 else {} for n in range(16)], topics=4)
+    of_all = said_once(made, ZONE)
+    assert sentence(of_all).startswith("All from daily-page; listed 19 Nov unless another day")
+    one = said_once(made.groups[0], ZONE, of_all)
+    assert (one.about.listed, sentence(one, of_all)) == ("listed 19 Nov", "")
+    sorted_out = listed(16, *[OTHER_DAY if n % 4 == 0 else {} for n in range(16)], topics=4)
+    of_all = said_once(sorted_out, ZONE)
+    others = [sentence(said_once(group, ZONE, of_all), of_all) for group in sorted_out.groups]
+    assert sorted(others) == ["", "", "", "All listed 18 Nov."]
 
 
 def test_a_digest_template_of_a_user_leaves_each_paper_as_it_is(tmp_path: Path):

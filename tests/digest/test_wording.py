@@ -64,8 +64,9 @@ ASKED = SourceReport("checks", 60, 3, NOW, title="Crossref", announces=False)
         ({"published": datetime(9999, 12, 31, 23, tzinfo=UTC)}, "31 Dec 9999"),
         ({"published": datetime(1, 1, 1, tzinfo=UTC)}, "1 Jan 1"),
         (UNDATED, "seen 20 Nov 2026"),
-        (UNDATED | {"listed": LISTED}, "listed 14 Mar"),
-        ({"listed": LISTED}, "19 Nov 2026, listed 14 Mar"),
+        (UNDATED | {"listed": LISTED}, "listed 14 Mar 2025"),
+        (UNDATED | {"listed": (ListedDay(date(2026, 3, 14), "page", True),)}, "listed 14 Mar"),
+        ({"listed": LISTED}, "19 Nov 2026, listed 14 Mar 2025"),
         ({"listed": (*LISTED, ListedDay(date(2026, 5, 3), "b"))}, "19 Nov 2026, listed 3 May"),
         (UNDATED | {"listed": (ListedDay(date(2024, 3, 14), "page"),)}, "listed 14 Mar 2024"),
     ],
@@ -218,6 +219,16 @@ def test_a_source_that_announces_nothing_is_none_that_was_read() -> None:
 
 
 NOTICE = structs.replace(PAPER, title="Retraction notice: Learning a multi-agent policy")
+
+
+def test_the_archive_counts_notices_as_the_mail_does() -> None:
+    assert wording.format_news(13, 0, 1) == "12 papers and 1 notice"
+    assert wording.format_news(2, 1, 2) == "2 notices, 1 change of references"
+    assert wording.format_news(3, 1) == "3 papers, 1 change of references"
+    assert (wording.format_news(0, 0), wording.format_news(0, 2)) == (
+        "0 papers",
+        "2 changes of references",
+    )
 
 
 @pytest.mark.parametrize(
@@ -579,6 +590,18 @@ def test_no_reason_is_given_where_the_marks_show_it() -> None:
     assert reason() == ""
 
 
+def test_the_words_of_a_title_are_a_reason_where_titles_have_no_marks() -> None:
+    entry = entry_of(GNN)
+    in_title = TopicWhy("graphs", (title_reason("molecules"),))
+    only = structs.replace(entry, matched=(in_title,))
+    assert wording.short_why(only) == ""
+    assert wording.short_why(only, marked_title=False) == "molecules in the title"
+    deep = GNN.abstract.index("deep")
+    abstract = MatchReason("abstract", ("deep",), ((deep, deep + 4),), ("deep",))
+    both = structs.replace(entry, matched=(TopicWhy("graphs", (*in_title.why, abstract)),))
+    assert wording.short_why(both, marked_title=False) == ""
+
+
 def test_the_other_topics_of_a_paper_are_named_and_never_its_heading() -> None:
     why = (title_reason("molecules"),)
     others = [TopicWhy(name, why, name.upper()) for name in ("b", "c", "d", "e", "f")]
@@ -592,6 +615,35 @@ def test_an_abbreviation_is_explained_unless_the_text_shown_does_it() -> None:
     assert reason(topic, TopicWhy("b", topic.why)) == f"{LONG_FORM} · also matches b"
     shown = structs.replace(GNN, abstract="We propose deep graph neural networks (GNNs).")
     assert reason(topic, paper=shown) == ""
+
+
+def test_each_part_of_an_and_is_named_and_of_the_others_as_many_as_make_three() -> None:
+    named = MatchReason("title", (), terms=("b", "c", "d"), required=("c",))
+    in_abstract = MatchReason("abstract", (), terms=("e", "as", "f"), required=("as",))
+    labels = MatchReason("category", ("cs.AI", "cs.LG"), required=("cs.LG",))
+
+    def line(*why: MatchReason) -> str:
+        return wording.why_line(structs.replace(entry_of(GNN), matched=(TopicWhy("t", why),)))
+
+    assert line(named, in_abstract) == "t: b, c in the title; as in the abstract"
+    parts = "t: c in the title; as in the abstract; category cs.LG"
+    assert line(named, in_abstract, labels) == parts
+    many = MatchReason("title", (), terms=tuple("abcde"), required=tuple("abde"))
+    assert line(many, in_abstract) == "t: a, b, d, e in the title; as in the abstract"
+    same = MatchReason("abstract", (), terms=("agents",), required=("agents",))
+    cut = structs.replace(named, terms=("b", "c", "d", "agent"))
+    assert line(cut, same) == "t: b, c, agent in the title", "said in one form"
+    old = structs.replace(named, required=())
+    assert line(old, structs.replace(in_abstract, required=())) == "t: b, c, d in the title"
+
+
+def test_the_words_of_a_field_are_cut_around_those_that_are_required() -> None:
+    words = tuple(f"w{n}" for n in range(12))
+    why = MatchReason("title", words, required=("w11 (all of it)",))
+    (found,) = wording.matched_topics(
+        structs.replace(entry_of(GNN), matched=(TopicWhy("t", (why,)),))
+    )
+    assert found.fields == (("title", "w0, w1, w2, w3, w4, w5, w6, w11 …"),)
 
 
 def test_where_nothing_shown_is_marked_the_words_are_named_in_one_form() -> None:

@@ -16,9 +16,9 @@ from tests.match import duel
 
 
 def why(topic: str, title: str, abstract: str = "", **fields: object) -> tuple[MatchReason, ...]:
-    """Why a topic matches, but for the terms that stand for its parts."""
+    """Why a topic matches, but for the terms that stand for its parts, and those required."""
     found = explain(parse_query(topic), View(Paper(title, abstract, **fields)))  # type: ignore[arg-type]
-    return tuple(replace(one, terms=()) for one in found)
+    return tuple(replace(one, terms=(), required=()) for one in found)
 
 
 def terms(topic: str, title: str, abstract: str = "") -> dict[str, tuple[str, ...]]:
@@ -134,6 +134,7 @@ def test_each_span_holds_what_was_asked_for(
         terms += [word for leaf in positive if isinstance(leaf, Near) for word in leaf.words]
         assert match.why
         for found in match.why:
+            assert set(found.required) <= {*(found.terms or found.words)}
             text = getattr(paper, found.field, "")
             assert list(found.spans) == sorted(found.spans)
             for start, end in found.spans:
@@ -206,3 +207,66 @@ def test_an_abbreviation_is_named_where_it_stands_for_words_that_a_topic_asks_fo
     paper = Paper("A GNN at scale", "We train graph neural networks (GNNs).")
     found = explain(parse_query(topic), View(paper))
     assert [term for one in found for term in one.abbreviations] == abbreviations
+
+
+@pytest.mark.parametrize(
+    ("topic", "title", "abstract", "required"),
+    [
+        # The first that is named stands for an OR, however rare the others are.
+        (
+            "agent AND (gravel OR quartz OR basalt)",
+            "Gravel, quartz, basalt",
+            "Of an agent and gravel.",
+            ["Gravel", "agent"],
+        ),
+        (
+            'agent AND (robot OR "tool use") AND policy',
+            "Policy robot",
+            "An agent.",
+            ["robot", "Policy", "agent"],
+        ),
+        # Of an OR, a part by which the topic matches, and all of that part.
+        (
+            "agent AND ((robot AND tree) OR (policy AND reward))",
+            "Agent robot",
+            "policy, reward",
+            ["Agent", "policy", "reward"],
+        ),
+        ("agent AND (policy OR -robot)", "Agent policy", "", ["Agent", "policy"]),
+        ("agent AND (policy OR -robot)", "Agent", "", ["Agent"]),
+        (
+            "agent AND ((robot AND -policy) OR tree)",
+            "Agent robot tree policy",
+            "",
+            ["Agent", "tree"],
+        ),
+        ("agent OR robot", "A robot", "An agent.", ["robot"]),
+        (
+            "2 of (agent, robot, tree, reward)",
+            "A reward",
+            "Trees and agents.",
+            ["reward", "agents"],
+        ),
+        # A word and its synonyms are one clause; equal leaves are one.
+        ("agent AND (agent OR robot)", "Agent robot", "", ["Agent"]),
+        # Inside an abbreviation, where the part is nowhere else.
+        (
+            "title:learning AND title:agent",
+            "RL agents",
+            "Reinforcement learning (RL).",
+            ["agents", "RL (Reinforcement learning)"],
+        ),
+        (
+            "category:cs.* AND agent AND has:code",
+            "Agent",
+            "https://github.com/a/b",
+            ["Agent", "cs.AI", "code"],
+        ),
+    ],
+)
+def test_what_is_required_stands_for_each_part_of_an_and(
+    topic: str, title: str, abstract: str, required: list[str]
+) -> None:
+    paper = Paper(title, abstract, categories=("cs.AI", "cs.LG"))
+    found = [term for one in explain(parse_query(topic), View(paper)) for term in one.required]
+    assert found == required

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +18,8 @@ import yaml
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.ratings import RaterScope, rate
+from monitor.commands.status import status_of
+from monitor.commands.suppressions import suppress
 from monitor.model import SAVED, WANTED, DeliveryState, Judgement
 from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
@@ -247,7 +249,7 @@ def test_subscriptions_are_found_by_name_title_recipient_topic_channel_and_troub
         assert {row["subscription"] for row in csv.DictReader(lines)} == names, query
     rows = csv.DictReader(client.get("/subscriptions.csv", headers=by(OP)).text.splitlines())
     [row] = [row for row in rows if row["recipient"] == BOB]
-    assert (row["stopped"], row["topics"]) == ("permanently", "agents")
+    assert (row["stopped"], row["topics"], row["next"]) == ("permanently", "agents", "")
     shown = text_of(client.get("/subscriptions/lab", headers=by(OP)))
     assert "by an operator Resume" in shown
     assert "every day at 08:00 (UTC)" in shown
@@ -404,11 +406,39 @@ def test_what_is_answered_to_a_paper_for_several_topics_and_saved_is_one_rating(
     assert "ratings 1 " in text_of(client.get("/subscriptions/own", headers=by(OP)))
 
 
-def test_a_paused_subscription_has_no_next_digest_in_a_spreadsheet(house: House):
+def test_the_next_digest_in_a_spreadsheet_is_that_of_the_pages(house: House, smtp: ScriptedSmtp):
+    """Of each recipient, as on their own page."""
+    carla = "carla@example.org"
+    house.by_mail(smtp.port, ADA, BOB, carla)
+    house.settings["timezone"] = "UTC"
+    house.settings["subscriptions"]["lab"]["schedule"] = "daily 08:00"
+    with house.opened() as app:
+        until = app.runtime.clock.now() + timedelta(days=3)
+        suppress(app.runtime, BOB.upper(), "lab", until=until)
+        suppress(app.runtime, carla, "lab")
+    with pages(house) as (_, client):
+        rows = {row["recipient"]: row for row in csv.DictReader(csv_of(client))}
+        shown = text_of(client.get(f"/people/{BOB}"))
+    assert {to: row["next"] for to, row in rows.items()} == {
+        ADA: "2026-11-21 08:00:00+00:00",
+        BOB: "2026-11-24 08:00:00+00:00",
+        carla: "",
+    }
+    assert "then Tue 24 Nov 08:00" in shown
+
+
+def csv_of(client: httpx.Client) -> list[str]:
+    return client.get("/subscriptions.csv").text.splitlines()
+
+
+def test_a_paused_subscription_has_the_digest_after_its_pause_in_a_spreadsheet(house: House):
     house.settings["subscriptions"]["lab"]["pause_until"] = "2027-01-01"
     with pages(house) as (_, client):
-        [row] = csv.DictReader(client.get("/subscriptions.csv").text.splitlines())
-    assert (row["next"], row["stopped"], row["until"]) == ("", "paused", "2027-01-01")
+        [row] = csv.DictReader(csv_of(client))
+        shown = text_of(client.get("/subscriptions/lab"))
+    assert (row["stopped"], row["until"]) == ("paused", "2027-01-01")
+    assert row["next"].startswith("2027-01-01 08:00:00")
+    assert "then Fri 1 Jan 08:00" in shown
 
 
 def test_the_next_digests_begin_with_those_that_have_a_time(house: House):
@@ -480,3 +510,18 @@ def test_every_page_of_a_library_with_300_patrons_is_short_and_asks_the_store_li
         assert one in map(unquote, links(found))
         assert "Patron 77" in client.get(one).text
         assert "<summary>289 more digests</summary>" in client.get("/papers/1").text
+
+
+def test_a_notice_in_a_digest_is_no_paper_on_any_page(house: House):
+    house.settings["topics"]["agents"] = {"query": "plan"}
+    house.run((f"Retraction notice: {AGENTS[0]}", AGENTS[1]), AGENTS)
+    house.run_after(days=1)
+    counted = "1 paper and 1 notice"
+    folder = str(house.folder / "pages")
+    with pages(house) as (app, client):
+        for path in ("/", "/digests", "/subscriptions/lab", f"/people/{folder}"):
+            assert counted in text_of(client.get(path)), path
+        [listed] = client.get("/api/v1/digests").json()["digests"]
+        assert counted in status_of(app.runtime, "lab", "UTC").why
+    assert listed["papers"] == 2
+    assert counted in (house.folder / "pages" / "index.html").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -19,13 +20,13 @@ from monitor.setting_types import (
     Sender,
     Timeout,
     Unset,
+    Variable,
     is_loopback,
 )
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 _LMTP_PORT = 24
 _LMTP = re.compile(r"/.+|(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\])(:(?P<port>\d{1,5}))?")
-
 _TOKEN_URLS = {
     "microsoft": "https://login.microsoftonline.com/{tenant}/oauth2/v2.0/token",
     "google": "https://oauth2.googleapis.com/token",
@@ -74,7 +75,7 @@ class OAuthSettings(Section):
     client_id: Annotated[Line, Required("without `key_file`")] = Field(
         "", description="the id of the registered application"
     )
-    client_secret: Secret | None = Field(
+    client_secret: Annotated[Secret | None, Variable("SMTP_CLIENT_SECRET")] = Field(
         None,
         description="a secret. `microsoft` and `other`: without `refresh_token`, the program has "
         "its own permission (client credentials)",
@@ -139,14 +140,28 @@ def _lmtp(text: str) -> str:
     return text
 
 
+def _host(text: str) -> str:
+    """Refuse a host with a port, a scheme or brackets, to which nothing can connect."""
+    is_url = "://" in text
+    if not is_url and text.count(":") != 1 and not text.startswith("["):
+        return text
+    try:
+        parts = urlsplit(text if is_url else f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    instead = f"host: {host or 'smtp.example.org'}" + (f", port: {port}" if port else "")
+    raise ValueError(f"should be only the name of a host; write {instead}")
+
+
 class SmtpSettings(Section):
     """Who takes mail: a server (`host` or `lmtp`) or a program of this machine (`sendmail`)."""
 
     model_config = ConfigDict(populate_by_name=True)
 
-    host: Annotated[Line, Required("without `sendmail` or `lmtp`")] = Field(
-        "", description="the mail server"
-    )
+    host: Annotated[
+        Annotated[Line, AfterValidator(_host)], Required("without `sendmail` or `lmtp`")
+    ] = Field("", description="the mail server")
     sendmail: Annotated[FilePath | None, Required("without `host` or `lmtp`")] = Field(
         None,
         description="a local program that takes mail, such as `/usr/sbin/sendmail`; see "

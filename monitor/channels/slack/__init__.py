@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from monitor.setting_types import HttpsUrl, Secret, Section, Unset
+from monitor.setting_types import HttpsUrl, Secret, Section, Unset, Variable
 
 BASE_URL = "https://slack.com/api/"
 
@@ -34,7 +34,9 @@ def _app_token(secret: Secret) -> Secret:
 class SlackSettings(Section):
     """The bot that posts to channels, and how it hears what is chosen in menus there."""
 
-    token: Secret = Field(description="the bot's token (`xoxb-...`), a secret")
+    token: Annotated[Secret, Variable("SLACK_BOT_TOKEN")] = Field(
+        description="the bot's token (`xoxb-...`), a secret"
+    )
     app_token: Annotated[Secret, AfterValidator(_app_token)] | None = Field(
         None,
         description="the app-level token (`xapp-...`), a secret: takes "

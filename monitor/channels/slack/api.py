@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from monitor.channels.base import down
-from monitor.channels.post import REDIRECTS, post_for_answer, redirected, wait_after
+from monitor.channels.post import REDIRECTS, host_of, post_for_answer, redirected, wait_after
 from monitor.channels.slack import may_be_private
 from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.text.tables import word_set
@@ -31,13 +31,15 @@ def already() -> bool:
 class Answer(NamedTuple):
     """An answer of Slack: `code` is the word for an error, or the one with which a webhook answers.
 
-    Names of headers are in lower case; `data` is empty where the answer is no JSON object.
+    Names of headers are in lower case; `data` is empty where the answer is no JSON object. `host`
+    is that of the address asked.
     """
 
     status: int
     headers: Mapping[str, str]
     code: str
     data: Mapping[str, Any]
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class WebApi:
         except clients.NoAnswerError as none:
             return none.outcome
         data: Mapping[str, Any] = answer.data if isinstance(answer.data, dict) else {}
-        return Answer(answer.status_code, answer.headers, _code(data.get("error", "")), data)
+        code, host = _code(data.get("error", "")), host_of(self.base_url)
+        return Answer(answer.status_code, answer.headers, code, data, host)
 
 
 def _posting(url: str, allow_private: bool | None, commit_handoff: CommitHandoff) -> Any:
@@ -243,7 +246,8 @@ class Webhook:
             said = clients.post_to_webhook(post, self._url, {**message, **NOT_UNFURLED})
         except clients.NoAnswerError as none:
             return none.outcome
-        answer = Answer(said.status_code, said.headers, _code(said.body.strip()), {})
+        host = host_of(self._url)
+        answer = Answer(said.status_code, said.headers, _code(said.body.strip()), {}, host)
         if answer.status == 200 and answer.code == "ok":
             return Outcome(DeliveryState.SENT)
         return read_refusal(answer, webhook=True)
@@ -280,8 +284,9 @@ class TooLongError(Exception):
 
 def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
     """Return what a refusal means; all of a webhook concern the channel. Raises TooLongError."""
-    code = answer.code
-    reason = f"{code} ({_HINTS[code]})" if code in _HINTS else code or f"HTTP {answer.status}"
+    code, named = answer.code, "the webhook" if webhook else "slack.base_url"
+    no_code = f"{answer.host} answered HTTP {answer.status}, which is not an answer of Slack"
+    reason = f"{code} ({_HINTS[code]})" if code in _HINTS else code or f"{no_code}; check {named}"
     if code in _TOO_LONG_CODES:
         raise TooLongError
     if answer.status == 429 or code in _RATE_LIMIT_CODES:

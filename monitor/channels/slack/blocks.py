@@ -214,11 +214,13 @@ def _others(
         for entry in left:
             if entry.paper_id in best:
                 yield from in_full(entry)
-        lines = (
+        lines = [
             templates.render("slack/title_line.j2", entry=entry, digest=digest)
             for entry in left
             if entry.paper_id not in best
-        )
+        ]
+        if 0 < len(lines) < len(left):  # a single bullet would look like part of the last paper
+            lines = ["_More_", *lines]
         # In sections of many lines: 400 titles would be 400 blocks.
         yield from map("\n".join, batches(lines, SECTION_LIMIT + 1, lambda line: len(line) + 1))
 

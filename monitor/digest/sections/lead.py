@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -76,7 +77,7 @@ def _votes(entry: DigestPaper) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ShownLead:
-    """A paper of the lead, the heading of its topic, and a reason that readers see."""
+    """A paper of the lead, the heading of its topic, and its reason if no other has the same."""
 
     entry: DigestPaper
     topic: str
@@ -95,10 +96,15 @@ def leading(digest: Digest, in_full: Collection[int]) -> list[ShownLead]:
         for entry in group.entries
         if entry.paper_id in in_full
     }
+    shown = [lead for lead in digest.lead if lead.paper_id in there]
+    reasons = Counter(map(_reason, shown))
     return [
-        ShownLead(entry, shorten_text(clean(group.heading), _LONGEST_TOPIC), _reason(lead))
-        for lead in digest.lead
-        if lead.paper_id in there
+        ShownLead(
+            entry,
+            shorten_text(clean(group.heading), _LONGEST_TOPIC),
+            _reason(lead) if reasons[_reason(lead)] == 1 else "",
+        )
+        for lead in shown
         for entry, group in [there[lead.paper_id]]
     ]
 

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from monitor.match.language.tree import Author, Label, Leaf, Near, Number, Query, Words, leaves
-from monitor.match.meaning.evaluate import View, matching_leaves, total_weight
+from msgspec.structs import replace
+
+from monitor.match.language.tree import (
+    AtLeast,
+    Author,
+    Label,
+    Leaf,
+    Near,
+    Node,
+    Not,
+    Number,
+    Query,
+    Words,
+    leaves,
+)
+from monitor.match.meaning.evaluate import View, matches, matching_leaves, total_weight
 from monitor.match.meaning.idf import rarity
 from monitor.match.meaning.occurrences import Lattice, Span
 from monitor.model import MatchReason, merge_spans
@@ -24,40 +40,105 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
 
     Words are as the paper writes them, each once whatever its case; spans never cut a formula
     and never overlap. An abbreviation is not named where only a part of its long form matches,
-    but where nothing else does. What a topic excludes is not listed; authors, labels and
-    numbers have words but no spans. Empty when the paper does not match the topic.
+    but where the topic matches by nothing else, or not without it. What a topic excludes is not
+    listed; authors, labels and numbers have words but no spans. Empty when the paper does not
+    match the topic.
     """
     matched = matching_leaves(query.root, view)
-    texts = _text_reasons(query, matched, view)
-    labels: dict[str, list[str]] = {}
-    for leaf in matched:
-        if isinstance(leaf, Author):
-            labels.setdefault("author", []).extend(view.matching_authors(leaf))
-        elif isinstance(leaf, Label):
-            labels.setdefault(leaf.field, []).extend(view.matching_labels(leaf))
-        elif isinstance(leaf, Number):
-            labels.setdefault(leaf.field, []).append(f"{view.number(leaf.field):,}")
-    others = [MatchReason(field, _distinct(values)) for field, values in labels.items()]
-    return tuple(why for why in (*texts, *others) if why.words)
+    terms = _rarest_first(query, matched)
+    named: dict[int, _Named] = {}
+    texts = [_text_reason(field, terms, view, named) for field in _FIELDS]
+    decisive = _decisive(query.root, view, _order_of_naming(matched, named)) or ()
+    inside = {leaf.position for leaf in (decisive if named else terms)} - named.keys()
+    if view.definitions and inside:
+        named = {}
+        texts = [_text_reason(field, terms, view, named, inside) for field in _FIELDS]
+    required = [named[leaf.position] for leaf in decisive if leaf.position in named]
+    texts = [
+        replace(why, required=_distinct(one.term for one in required if one.field == why.field))
+        for why in texts
+    ]
+    return tuple(why for why in (*texts, *_other_reasons(matched, decisive, view)) if why.words)
 
 
-def _text_reasons(query: Query, matched: Sequence[Leaf], view: View) -> list[MatchReason]:
-    terms = [leaf for leaf in matched if isinstance(leaf, Words | Near)]
+class _Named(NamedTuple):
+    """A term that stands for a clause of a topic, and the first field that has it."""
+
+    field: str
+    term: str
+
+
+def _rarest_first(query: Query, matched: Sequence[Leaf]) -> list[Words | Near]:
     weights = dict(query.weights)
-    terms.sort(key=lambda leaf: -weights.get(leaf, 1.0) * rarity(leaf))
-    named: set[int] = set()
-    reasons = [_text_reason(field, terms, view, named, whole=True) for field in _FIELDS]
-    if view.definitions and not any(why.words for why in reasons):
-        return [_text_reason(field, terms, view, named, whole=False) for field in _FIELDS]
-    return reasons
+    terms = [leaf for leaf in matched if isinstance(leaf, Words | Near)]
+    return sorted(terms, key=lambda leaf: -weights.get(leaf, 1.0) * rarity(leaf))
+
+
+def _order_of_naming(matched: Sequence[Leaf], named: Iterable[int]) -> dict[Leaf, int]:
+    """Return the place of each leaf among what is named: texts, then labels; unnamed, the last."""
+    places = {position: place for place, position in enumerate(named)}
+    is_text = {leaf: isinstance(leaf, Words | Near) for leaf in matched}
+    last = len(places) + len(is_text)
+    return {
+        leaf: places.get(leaf.position, last) if is_text[leaf] else len(places) + number
+        for number, leaf in enumerate(is_text)
+    }
+
+
+def _decisive(node: Node, view: View, order: Mapping[Leaf, int]) -> tuple[Leaf, ...] | None:
+    """Return leaves that are enough for `node` to match, None if it does not match.
+
+    `order` has the leaves that match. Each part of an AND gives its leaves. Of an OR, one part
+    does: that with the fewest leaves, and of those the one that is named first; one that only
+    excludes words, if there is no other.
+    """
+    match node:
+        case AtLeast(count, children):
+            parts = [_decisive(child, view, order) for child in children]
+            found = [part for part in parts if part is not None]
+            if len(found) < count:
+                return None
+            found.sort(key=lambda part: (not part, len(part), [order[leaf] for leaf in part]))
+            return tuple(dict.fromkeys(chain.from_iterable(found[:count])))
+        case Not():
+            return () if matches(node, view) else None
+        case _:
+            return (node,) if node in order else None
+
+
+def _other_reasons(
+    matched: Sequence[Leaf], decisive: Collection[Leaf], view: View
+) -> Iterator[MatchReason]:
+    """Yield the reasons that are no texts: authors, labels and numbers."""
+    found = defaultdict[str, list[str]](list)
+    required = defaultdict[str, list[str]](list)
+    for leaf in matched:
+        match leaf:
+            case Author():
+                field, values = "author", view.matching_authors(leaf)
+            case Label():
+                field, values = leaf.field, view.matching_labels(leaf)
+            case Number():
+                field, values = leaf.field, [f"{view.number(leaf.field):,}"]
+            case _:
+                continue
+        found[field] += values
+        required[field] += values[:1] if leaf in decisive else []
+    for field, values in found.items():
+        yield MatchReason(field, _distinct(values), required=_distinct(required[field]))
 
 
 def _text_reason(
-    field: str, terms: Sequence[Words | Near], view: View, named: set[int], whole: bool
+    field: str,
+    terms: Sequence[Words | Near],
+    view: View,
+    named: dict[int, _Named],
+    inside: Collection[int] = (),
 ) -> MatchReason:
-    """Return the reason in one field; clauses whose position is not in `named` give its terms.
+    """Return the reason in one field; clauses whose position is not in `named` give their terms.
 
-    With `whole` abbreviations of which only a part of the long form matches are left out.
+    Abbreviations of which only a part of the long form matches are left out, but for clauses whose
+    position is in `inside`.
     """
     terms = [term for term in terms if field in term.fields]
     if not terms:
@@ -75,11 +156,12 @@ def _text_reason(
         return " ".join(lattice.text[slice(*span)].split())
 
     for term in terms:
-        spans = _occurrences(term, lattice, whole and bool(view.definitions))
+        whole = bool(view.definitions) and term.position not in inside
+        spans = _occurrences(term, lattice, whole)
         all_spans.update(spans)
         if spans and term.position not in named:
-            named.add(term.position)
             nearest, is_asked_for = _nearest(term, list(map(written, map(widen, spans))), view)
+            named[term.position] = _Named(field, nearest)
             shown.append(nearest)
             asked_for.update([nearest] if is_asked_for else [])
     widened = sorted(map(widen, all_spans))

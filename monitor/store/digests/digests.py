@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
+from monitor.identity.notices import notice
 from monitor.model import Digest, DigestPaper, ListedDigest, Paper, SourceReport
 from monitor.store.digests.deliveries import WAITING, has_news
 from monitor.store.digests.packed import pack, unpack
@@ -91,6 +92,7 @@ _LISTED = sa.select(
     _digest.papers,
     _changes.scalar_subquery().label("changes"),
     _digest.superseded_at.is_not(None).label("superseded"),
+    sa.literal(0).label("notices"),  # see `with_notices`
 )
 
 
@@ -139,8 +141,43 @@ def oldest_open(tx: Transaction) -> ListedDigest | None:
     return fetch_one(tx, query, ListedDigest)
 
 
-class FrozenReport(msgspec.Struct):
-    """A frozen digest without its papers: there may be hundreds."""
+def with_notices(tx: Transaction, listed: Sequence[ListedDigest]) -> list[ListedDigest]:
+    """Return digests with the number of their notices, as of retractions.
+
+    It is unknown, and 0, where texts were removed.
+    """
+    ids = [digest.id for digest in listed if digest.papers]
+    stored = sa.select(_digest.id, _digest.content, _digest.packed).where(among(_digest.id, ids))
+    notices = {row.id: _content(row, _FrozenGroups).notices for row in tx.execute(stored)}
+    return [structs.replace(digest, notices=notices.get(digest.id, 0)) for digest in listed]
+
+
+class _FrozenPaper(msgspec.Struct, gc=False):
+    title: str
+    type: str = ""
+
+
+class _FrozenEntry(msgspec.Struct, gc=False):
+    paper: _FrozenPaper
+
+
+class _FrozenGroup(msgspec.Struct):
+    entries: tuple[_FrozenEntry, ...] = ()
+
+
+class _FrozenGroups(msgspec.Struct):
+    """The papers of a frozen digest, as far as they are notices or not."""
+
+    groups: tuple[_FrozenGroup, ...] = ()
+
+    @property
+    def notices(self) -> int:
+        papers = (entry.paper for group in self.groups for entry in group.entries)
+        return sum(bool(notice(Paper(one.title, type=one.type))) for one in papers)
+
+
+class FrozenReport(_FrozenGroups, kw_only=True):
+    """A frozen digest without the texts of its papers: there may be hundreds."""
 
     report: tuple[SourceReport, ...]
     left_out: tuple[tuple[int, int], ...] = ()

@@ -40,11 +40,12 @@ def archive(visit: Visit) -> Response:
     shown = [chosen] if chosen else names
     with visit.runtime.database.reading() as tx:
         newest = digests.newest(tx, shown if is_known else (), PAGE + 1, before)
+        listed = digests.with_notices(tx, newest[:PAGE])
     return visit.show(
         "digests",
         200 if is_known else 404,
         fault="" if is_known else f"There is no subscription “{chosen}”.",
-        digests=newest[:PAGE],
+        digests=listed,
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         names=told_apart(titles),
         chosen=chosen,

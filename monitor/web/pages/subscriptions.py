@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -88,9 +91,13 @@ COLUMNS = (
 
 @routes.page("/subscriptions.csv", Role.OPERATOR, takes=FILTERS)
 def export_subscriptions(visit: Visit) -> Response:
-    """Return the same subscriptions for a spreadsheet, with a line for each recipient."""
-    rows = []
-    for known in _selected(visit, _filter(visit)):
+    """Return the same subscriptions for a spreadsheet, with a line for each recipient.
+
+    `next` is empty where none comes, and for `immediately`.
+    """
+    selected, rows = _selected(visit, _filter(visit)), []
+    own_next = _next_of_stopped(visit.runtime, selected)
+    for known in selected:
         for recipient in known.recipients:
             address = address_of(recipient)
             row = lasting(row for row in known.stopped if address_of(row.recipient) == address)
@@ -98,12 +105,27 @@ def export_subscriptions(visit: Visit) -> Response:
             state = "paused" if until else "permanently" if row else ""
             last = known.last.composed_at if known.last else None
             names = (known.name, known.title, recipient, " ".join(known.topics))
-            when = (known.schedule, known.timezone, not state and known.next, last, state, until)
+            comes = own_next.get((known.name, address), known.next)
+            when = (known.schedule, known.timezone, comes, last, state, until)
             rows.append([cell or "" for cell in (*names, *when)])
     headers = {"content-disposition": 'attachment; filename="subscriptions.csv"'}
     media_type = "text/csv; charset=utf-8"
     content = "".join(csv_lines(COLUMNS, rows))
     return Response(content, headers=headers, media_type=media_type)
+
+
+def _next_of_stopped(
+    runtime: Runtime, selected: Sequence[SubscriptionReport]
+) -> dict[tuple[str, str], datetime | None]:
+    """Return when recipients who paused or stopped get their next digest, by name and address."""
+    configured = {subscription.name: subscription for subscription in runtime.subscriptions}
+    alone = {
+        (known.name, address): narrow(configured[known.name], address)
+        for known in selected
+        for address in {address_of(row.recipient) for row in known.stopped}
+    }
+    of_each = zip(alone, report(runtime, [*alone.values()]), strict=True)
+    return {key: own.next for key, own in of_each}
 
 
 @routes.page("/subscriptions/{name}", Role.OPERATOR, takes=("after",))
@@ -115,7 +137,7 @@ def one_subscription(visit: Visit) -> Response:
     [known] = report(runtime, [subscription])
     state = status_of(runtime, name, visit.zone)
     with runtime.database.reading() as tx:
-        newest = digests.newest(tx, [name], NEWEST)
+        newest = digests.with_notices(tx, digests.newest(tx, [name], NEWEST))
         waiting = load_page(tx, matches.newest_waiting(tx, name, now, NEWEST))
         answers = judgements.listing(tx, name)
     return visit.show(
@@ -178,6 +200,11 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
     own = [narrow(subscription, address) for subscription in page.shown]
     reports = count_waiting(runtime, report(runtime, own))
     with runtime.database.reading() as tx:
+        last = digests.with_notices(tx, [known.last for known in reports if known.last])
+        by_id = {digest.id: digest for digest in last}
+        reports = [
+            replace(known, last=by_id[known.last.id] if known.last else None) for known in reports
+        ]
         sent = deliveries.listing(
             tx, limit=NEWEST, conditions=deliveries.conditions_for(recipient=address)
         )

@@ -29,6 +29,7 @@ def today(visit: Visit) -> Response:
     topics = {topic for subscription in visit.subscriptions for topic in subscription.topics}
     with runtime.database.reading() as tx:
         newest = digests.newest(tx, [s.name for s in visit.subscriptions], NEWEST)
+        newest = digests.with_notices(tx, newest)
         news = matches.newest_news(tx, topics, now - DAY, PAPERS + 1)
         papers = show_papers(runtime, tx, [stored for stored, _ in news[:PAPERS]])
     report = None
