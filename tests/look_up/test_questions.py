@@ -179,10 +179,10 @@ def test_one_title_is_one_request(name: str, client: HttpClient):
 
 @pytest.mark.parametrize("name", ["arxiv", "openalex"])
 def test_addresses_stay_short(name: str, client: HttpClient):
-    titles = [f"{number} {'Reinforcement ' * 15}" for number in range(30)]
+    titles = [f"{number} {'Reinforcement ' * 17}" for number in range(30)]
     questions = opened(name, client).questions(wanted(*titles))
     assert sorted(chain.from_iterable(asked_by(questions))) == [*range(1, 31)]
-    assert max(len(question.url) for question in questions) < 4_000
+    assert max(len(question.url) for question in questions) < 2_300
 
 
 @pytest.mark.parametrize("name", ["arxiv", "openalex"])
