@@ -72,3 +72,11 @@ class LookUpSettings(Section):
         description="how long a digest that is due waits for answers, at most; one that is sent "
         "`immediately`, a minute",
     )
+
+    @field_validator("services")
+    @classmethod
+    def _check_keys(cls, services: dict[str, ServiceOptions]) -> dict[str, ServiceOptions]:
+        for name, options in services.items():
+            if options.api_key.get_secret_value() and not SERVICES[name].takes_key:
+                raise ValueError(f"{name} has no keys; remove its api_key:")
+        return services

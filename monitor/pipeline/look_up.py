@@ -16,7 +16,7 @@ import structlog
 from msgspec import structs
 
 from monitor.digest.schedule import Slot
-from monitor.errors import FetchError, StoreBusyError
+from monitor.errors import DeferredError, FetchError, StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import judge
 from monitor.identity.reasons import write_reasons
@@ -59,6 +59,8 @@ RECENT = timedelta(days=7)
 DUE_AFTER_CRASH = timedelta(hours=1)
 BETWEEN_ATTEMPTS = timedelta(days=1)
 ATTEMPTS = 3
+# Statuses that refuse one question, and not all: a bad request, and an address that is too long.
+REFUSED = (400, 414)
 # A service that fails rests for as long as it has failed, within these bounds.
 SHORTEST_REST = timedelta(minutes=1)
 LONGEST_REST = timedelta(hours=1)
@@ -237,9 +239,14 @@ class _Round:
             return True
         try:
             records = self.service.ask(question)
+        except DeferredError as fault:  # its host was busy, or the service stops: nothing was sent
+            log.debug("look-up deferred", service=self.service.name, reason=str(fault))
+            with runtime.database.writing() as tx:
+                look_ups.put_back(tx, asked, now + SHORTEST_REST)
+            return False
         except FetchError as fault:
             self._note_failure(asked, fault)
-            return False
+            return fault.status in REFUSED
         self._store(question, asked, records)
         return True
 
@@ -267,24 +274,30 @@ class _Round:
         runtime, now, error = self.runtime, self.runtime.clock.now(), str(fault)
         log.warning("service failed", service=self.service.name, error=error)
         with runtime.database.writing() as tx:
-            state = self._state(tx, now)
-            since = state.failing_since or now
-            rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
-            if fault.retry_after is not None:
-                rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
-            look_ups.save_service(
-                tx,
-                structs.replace(state, error=error, failing_since=since, rests_until=now + rest),
-            )
-            look_ups.put_off(tx, self.service.name, now + rest)
+            if fault.status not in REFUSED:
+                self._rest_from(tx, fault, now)
             for one in asked:
                 failed = one.attempts < ATTEMPTS
                 next_state = LookUpState.FAILED if failed else LookUpState.GIVEN_UP
                 again = now + BETWEEN_ATTEMPTS if failed else None
                 look_ups.settle(tx, one, next_state, Answered(error=error), again)
                 _wait_for_next(tx, runtime, one.paper_id, now)
-            if now - since >= TOLD_AFTER:
-                stored_incidents.open_incident(tx, self._subject, IncidentKind.FAILING, now, error)
+
+    def _rest_from(self, tx: Transaction, fault: FetchError, now: datetime) -> None:
+        """Let the service rest for as long as it has failed; after an hour it is an incident."""
+        state = self._state(tx, now)
+        since = state.failing_since or now
+        rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
+        if fault.retry_after is not None:
+            rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
+        resting = structs.replace(
+            state, error=str(fault), failing_since=since, rests_until=now + rest
+        )
+        look_ups.save_service(tx, resting)
+        look_ups.put_off(tx, self.service.name, now + rest)
+        if now - since >= TOLD_AFTER:
+            subject, kind = self._subject, IncidentKind.FAILING
+            stored_incidents.open_incident(tx, subject, kind, now, str(fault))
 
 
 def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:

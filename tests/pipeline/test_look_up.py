@@ -20,6 +20,7 @@ from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import look_ups, papers
 from tests.house import AGENTS, FOLDING, House, all_papers
 from tests.servers.look_up import NAMES, Lie, LookUpServices, Work, look_up_services
+from tests.servers.web import Answer
 
 PLANS = Work(
     AGENTS[0],
@@ -346,3 +347,15 @@ def test_while_one_process_asks_another_does_not(house: House, services: LookUpS
     with house.opened() as app, look_up_lock(app.runtime.database):
         assert look_up.look_up(app.runtime) == 0
     assert services.count() == 0
+
+
+def test_one_refused_question_is_no_failure_of_the_service(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    services.answers_with("arxiv", Answer(414, b"URI Too Long"))
+    house.run(AGENTS)
+    assert states(house) == {"arxiv": LookUpState.FAILED}
+    with house.opened() as app:
+        report = status(app.runtime, probe=False)
+    assert report.look_up and report.look_up.services[0].ok

@@ -205,6 +205,14 @@ def settle(
     tx.execute(row.values(values))
 
 
+def put_back(tx: Transaction, asked: Iterable[LookUp], due_at: datetime) -> None:
+    """Let look-ups wait again that were begun, and of which nothing was sent."""
+    for one in asked:
+        row = sa.update(schema.look_up).filter_by(paper_id=one.paper_id, service=one.service)
+        waiting = {"state": LookUpState.WAITING.value, "attempts": one.attempts - 1}
+        tx.execute(row.values(waiting | {"owner": "", "due_at": due_at}))
+
+
 def put_off(tx: Transaction, service: str, until: datetime) -> None:
     """Let what waits for a service wait until a time."""
     waiting = sa.update(schema.look_up).where(
