@@ -13,7 +13,6 @@ or an abstract. Rules and thresholds are those of `same_work`, and these, which 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -81,8 +80,6 @@ _PAPER_TYPES = frozenset(
 _REVIEW = frozenset(("survey", "surveys", "review", "reviews", "overview", "tutorial"))
 _THESIS = frozenset(("thesis", "theses", "dissertation", "dissertations"))
 _LECTURE_NOTES = frozenset(("lecture", "notes"))
-# How catalogues write the title of a work in another language.
-_TRANSLATED_TITLE = re.compile(r"\s*\[.*\]\s*\.?\s*")
 
 # What of the reasons of two works is more than that nothing speaks for one.
 _AGAINST = frozenset(
@@ -321,8 +318,10 @@ def _same_language(paper: Paper, record: Paper) -> bool:
 
 
 def _is_translated(paper: Paper, folded: FoldedRecord) -> bool:
-    noted = folded.title.letters != folded.title_without_note.letters
-    return noted or _TRANSLATED_TITLE.fullmatch(paper.title) is not None
+    """Whether a title is noted as translated: "[Title].", "Title [Article in Chinese]"."""
+    bare = paper.title.strip(" .")
+    in_brackets = bare.startswith("[") and bare.endswith("]")
+    return in_brackets or folded.title.letters != folded.title_without_note.letters
 
 
 def _is_title_alike(paper: Paper, record: Paper) -> bool:

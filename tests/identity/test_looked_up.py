@@ -22,6 +22,10 @@ ARXIV = {"arxiv": "2401.01234"}
 OTHER_ARXIV = {"arxiv": "2402.04321"}
 DOI = {"doi": "10.1000/7"}
 STRANGERS = ("Kwame Nkrumah", "Mei Abara")
+TURNED = ". ".join([*reversed(ABSTRACT.removesuffix(".").split(". "))])
+PHRASES = (
+    "In this paper we propose a new method for the problem of learning a policy from data of {}."
+)
 COMMON_TITLE = "Deep Reinforcement Learning"
 
 BARE = Paper(TITLE)
@@ -48,6 +52,12 @@ def of_title(title: str, paper: Paper, **fields: object) -> Paper:
 FILLED = {
     "the beginning of its abstract": Case(CUT, (WHOLE,), FOUND, (Evidence.ABSTRACT,)),
     "its authors": Case(SIGNED, (WHOLE,), FOUND, (Evidence.AUTHOR,)),
+    "its authors, and half of its abstract": Case(
+        Paper(TITLE, f"{' '.join(ABSTRACT.split()[:18])} {OTHER}", AUTHORS),
+        (WHOLE,),
+        FOUND,
+        (Evidence.AUTHOR,),
+    ),
     "one author whose name is rare": Case(
         Paper(TITLE, authors=("A. Lovelace",)), (WHOLE,), FOUND, (Evidence.AUTHOR,)
     ),
@@ -153,6 +163,18 @@ NOT_FILLED = {
         Paper(COMMON_TITLE, authors=("Wei Wang",)),
         (Paper(COMMON_TITLE, authors=("W. Wang", "Mei Abara"), keys=DOI),),
         UNCONFIRMED,
+    ),
+    "one author of three": Case(
+        SIGNED, (replace(WHOLE, authors=("Ada Lovelace", *STRANGERS)),), UNCONFIRMED
+    ),
+    "the same sentences in another order": Case(Paper(TITLE, TURNED), (WHOLE,), UNCONFIRMED),
+    "the same phrases about something else": Case(
+        Paper(TITLE, PHRASES.format("quokkas and numbats or wombats")),
+        (Paper(TITLE, PHRASES.format("mosses and lichens or ferns"), AUTHORS, keys=DOI),),
+        UNCONFIRMED,
+    ),
+    "nothing in common with the record of another service, which counts": Case(
+        CUT, (Paper(TITLE, keys=DOI),), UNCONFIRMED, others={"another": WHOLE}
     ),
     "nobody by name": Case(
         Paper(TITLE, authors=("Anonymous Authors",)),
