@@ -112,8 +112,7 @@ def _ingest(runtime: Runtime, source: str) -> bool:
 
 
 def _match(runtime: Runtime, follow: Callable[[Task], object]) -> None:
-    match(runtime)
-    if queue(runtime):
+    if match(runtime) and queue(runtime):
         follow(Task(Step.LOOK_UP))
 
 

@@ -60,6 +60,8 @@ FIRST_LOOK = 600
 # Seconds that work in progress may take when the service stops or its configuration changes.
 STOPS_WITHIN = 5.0
 
+# A match that has papers to be looked up does not wait for this.
+BETWEEN_LOOK_UPS = timedelta(minutes=1)
 BETWEEN_PINGS = timedelta(minutes=5)
 # The longest time for which a source may be read: after its download.
 LIMIT_OF_SOURCES = SAVE_DEADLINE + LIMIT
@@ -243,7 +245,7 @@ class _Steps:
         add(CLEAN_UP, partial(do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS, "store")
         add(SEARCH, partial(do, Task(Step.SEARCH)), tick, "store")
         if runtime.services:
-            add(LOOK_UP, partial(do, Task(Step.LOOK_UP)), tick, LOOK_UP)
+            add(LOOK_UP, partial(do, Task(Step.LOOK_UP)), max(tick, BETWEEN_LOOK_UPS), LOOK_UP)
         if runtime.settings.ping_url:
             add(PING, self.ping, BETWEEN_PINGS, "store")
         for name in runtime.reading_order:
