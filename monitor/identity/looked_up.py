@@ -1,4 +1,4 @@
-"""What the answer of a service says about a paper: whether one of its records is the paper's.
+"""Judging the answer of a service about a paper: whether one of its records is the paper's.
 
 A wrong link is worse than none, so a record counts only if it has the paper's title, if nothing
 that both have speaks against it, and if both have something else in common: an identifier, authors,
@@ -50,7 +50,7 @@ LEAST_AUTHORS = 0.5
 # The share of the rare words of the shorter abstract, and how many words both have in a row, beside
 # `SAME_ABSTRACT`: abstracts are made of the same phrases. Of labelled copies whose abstracts agree,
 # 4% lack this in their first 30 words; of the 50 million pairs of 10,000 papers by other authors,
-# four have so many words in a row.
+# four have a run of this many words.
 SAME_TERMS = 0.5
 RUN = 14
 # The schemes in which two services that name the same value mean the same paper. Others are those
@@ -76,12 +76,12 @@ _PAPER_TYPES = frozenset(
         "review",
     }
 )
-# A review is a survey or that of a book, unless its title says so of the paper, too.
+# A review is a survey or that of a book, unless the title of the paper names it, too.
 _REVIEW = frozenset(("survey", "surveys", "review", "reviews", "overview", "tutorial"))
 _THESIS = frozenset(("thesis", "theses", "dissertation", "dissertations"))
 _LECTURE_NOTES = frozenset(("lecture", "notes"))
 
-# What of the reasons of two works is more than that nothing speaks for one.
+# Those of the reasons of two works that are more than that nothing speaks for one.
 _AGAINST = frozenset(
     {
         Finding.DIFFERENT_IDENTIFIER,
@@ -106,7 +106,7 @@ _AGAINST = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an answer says about a paper.
+    """The judgement of an answer about a paper.
 
     `record` is the one that counts, of `FOUND` and `UNCONFIRMED`; `evidence` what it has in common
     with the paper, beside the title, of `FOUND`. `reasons` are why a record is `CONTRADICTED`, and

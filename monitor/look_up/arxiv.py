@@ -18,7 +18,7 @@ from monitor.sources.arxiv import ArxivQuery
 RECORDS_A_TITLE = 10
 MOST_RECORDS = 100
 
-# What the API sends for an identifier that it does not have: an entry of nothing.
+# The API sends an entry of nothing for an identifier that it does not have.
 _NOTHING = "entry has no title and no text"
 
 

@@ -1,4 +1,4 @@
-"""Hugging Face: papers of arXiv that somebody listed or linked there, with their code.
+"""Hugging Face: papers of arXiv that are listed or linked there, with their code.
 
 https://huggingface.co/.well-known/openapi.json: /api/papers/search (q, limit), a list of objects
 with `paper`, and /api/papers/ID, that object alone; 404 for one that it does not have.

@@ -1,4 +1,4 @@
-"""What a paper lacks of what services know, and filling it in from a record of the same work."""
+"""The gaps of a paper that services may fill, and filling them from a record of the same work."""
 
 from __future__ import annotations
 

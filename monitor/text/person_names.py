@@ -61,7 +61,7 @@ def is_group(name: str) -> bool:
 
 
 def is_anonymous(name: str) -> bool:
-    """Whether what stands for a name names nobody: "Anonymous Authors", "Anonymous", "N/A"."""
+    """Whether a name is of no person: "Anonymous Authors", "Anonymous", "N/A"."""
     words = name.casefold().split()
     return not words or words[0].strip("().,") in _ANONYMOUS or " ".join(words) in _NOBODY
 
