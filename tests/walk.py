@@ -154,7 +154,7 @@ class Walk:
         self.home.mkdir(parents=True)
         self.checkout = self.work / "checkout"
         ignored = shutil.ignore_patterns(
-            ".venv*", ".git", "demo", "data", ".*_cache", "__pycache__"
+            *(".venv*", ".git", ".node", ".hypothesis", "demo", "data", ".*_cache"), "__pycache__"
         )
         if self.wheel:
             self.checkout.mkdir()
