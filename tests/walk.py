@@ -408,6 +408,7 @@ def inside(folder: Path, wheels: Path, wheel: Path | None) -> int:
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(wheels),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_COMPILE": "0",  # thousands of modules; those that are imported are compiled then
             "SSL_CERT_FILE": str(folder / "ca.pem"),
         }
         walk = None
