@@ -26,15 +26,18 @@ WORKFLOWS := $(wildcard .github/workflows/*.yml)
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
 
+# Each worker begins with tests that lie side by side, and so starts fewer browsers and servers.
+PYTEST := -m pytest --numprocesses auto --dist worksteal
+
 test: $(VENV)/.developing         ## all tests
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python $(PYTEST)
 
 # Those that are installed, with what most differs between versions; the image has 3.11.
 pythons:                          ## tests with Python 3.12 and 3.13
 	for version in 3.12 3.13; do \
 	    python$$version --version || { echo "Python $$version IS NOT TESTED: it is not installed"; continue; }; \
 	    python$$version -m venv .venv-$$version && .venv-$$version/bin/pip install --quiet --editable '.[dev]' \
-	    && .venv-$$version/bin/python -m pytest --numprocesses auto tests/store tests/sources tests/match tests/config \
+	    && .venv-$$version/bin/python $(PYTEST) tests/store tests/sources tests/match tests/config \
 	        tests/cli tests/channels --ignore tests/channels/test_limits.py || exit 1; \
 	done
 
@@ -45,7 +48,7 @@ pythons:                          ## tests with Python 3.12 and 3.13
 SERVED := api compression connections exports feeds login pages reader_links search_pages unix_socket
 AT_LENGTH := channels/test_limits cli/test_process cli/test_secrets cli/test_shown
 lowest: $(LOWEST)/.developing     ## tests of what calls libraries, with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest --numprocesses auto \
+	$(LOWEST)/bin/python $(PYTEST) \
 	    tests/sources tests/store tests/channels tests/cli tests/service/test_jobs.py \
 	    $(SERVED:%=tests/web/test_%.py) \
 	    $(AT_LENGTH:%=--ignore tests/%.py)

@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
 from monitor.store.engine.opening import open_store
+from tests.authorities import one_authority
+from tests.compiled_once import share_compiled
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.servers import postgres
@@ -36,6 +38,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """What a shell starts in the background is deaf to Ctrl-C, and so would be what we start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    share_compiled()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def authority() -> Iterator[None]:
+    with one_authority():
+        yield
 
 
 @pytest.fixture

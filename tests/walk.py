@@ -154,7 +154,7 @@ class Walk:
         self.home.mkdir(parents=True)
         self.checkout = self.work / "checkout"
         ignored = shutil.ignore_patterns(
-            ".venv*", ".git", "demo", "data", ".*_cache", "__pycache__"
+            *(".venv*", ".git", ".node", ".hypothesis", "demo", "data", ".*_cache"), "__pycache__"
         )
         if self.wheel:
             self.checkout.mkdir()
@@ -408,6 +408,7 @@ def inside(folder: Path, wheels: Path, wheel: Path | None) -> int:
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(wheels),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_COMPILE": "0",  # thousands of modules; those that are imported are compiled then
             "SSL_CERT_FILE": str(folder / "ca.pem"),
         }
         walk = None

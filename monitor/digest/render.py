@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
@@ -29,6 +30,7 @@ from jinja2 import (
     TemplateSyntaxError,
     nodes,
 )
+from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
@@ -88,9 +90,9 @@ class JinjaTemplates:
         own = [FileSystemLoader(user_dir)] if user_dir else []
         loader = ChoiceLoader([*own, shipped, PrefixLoader({"shipped": shipped})])
         self._user_dir = user_dir
-        self._html = _environment(loader, escape, _mark_html)
-        self._text = _environment(loader, str, lambda passage: Markup(passage.text))
-        self._slack = _environment(loader, escape_mrkdwn, _mark_slack)
+        self._html = _environment(loader, _HTML, escape, _mark_html)
+        self._text = _environment(loader, _TEXT, str, lambda passage: Markup(passage.text))
+        self._slack = _environment(loader, _SLACK, escape_mrkdwn, _mark_slack)
         self._slack.filters["slack_link"] = slack_link
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
 
@@ -190,8 +192,28 @@ def slack_link(text: str | Passage, url: str) -> Markup:
     return Markup(f"<{target}|{escape_mrkdwn(label.replace('|', '¦'))}>")
 
 
+class _Compiled(BytecodeCache):
+    """The code of templates, for all that this process opens: to compile takes longest."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, tuple[str, CodeType | None]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give a template its code, unless its text was another one."""
+        checksum, code = self._codes.get(bucket.key, ("", None))
+        if checksum == bucket.checksum:
+            bucket.code = code
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._codes[bucket.key] = bucket.checksum, bucket.code
+
+
+# Apart, since what is constant in a template is escaped when it is compiled.
+_HTML, _TEXT, _SLACK = _Compiled(), _Compiled(), _Compiled()
+
+
 def _environment(
-    loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]
+    loader: ChoiceLoader, compiled: _Compiled, escape_text: Escape, mark: Callable[..., Markup]
 ) -> _Sandbox:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
@@ -204,6 +226,7 @@ def _environment(
         loader=loader,
         autoescape=True,
         auto_reload=False,  # see `drop_changed`
+        bytecode_cache=compiled,
         finalize=finish,
         undefined=StrictUndefined,
         trim_blocks=True,

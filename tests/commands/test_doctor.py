@@ -15,6 +15,8 @@ from monitor.channels.email import sender_dns
 from monitor.cli.doctor import check_installation
 from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, workers
 from monitor.store.engine import processes
+from tests.cli.conftest import Say
+from tests.cli.conftest import say as say
 from tests.house import AGENTS, House
 from tests.servers.dns import names
 from tests.servers.slack import APP_TOKEN, TOKEN, SlackServer
@@ -118,14 +120,14 @@ def test_doctor_and_status_say_that_a_disk_is_nearly_full(
     ("url", "is_warned"), [("http://papers.example.org", True), ("http://localhost:8080", False)]
 )
 def test_check_doctor_and_status_warn_of_logins_without_https(
-    house: House, url: str, is_warned: bool
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch, url: str, is_warned: bool
 ) -> None:
     house.run()
     house.settings |= {"public_url": url, "web": {"token": "${WEB_TOKEN}"}}
-    env = {"WEB_TOKEN": "a-password-that-is-long"}
+    monkeypatch.setenv("WEB_TOKEN", "a-password-that-is-long")
     now = ("--now", house.clock.now().isoformat())
     lines = {"check": (), "doctor": now, "status": now}
-    asked = {name: house.command(name, *at, "--json", env=env) for name, at in lines.items()}
+    asked = {name: say(name, *at, "--json") for name, at in lines.items()}
     assert {name: result.status for name, result in asked.items()} == dict.fromkeys(asked, 0)
     said = [
         *(f"{fault['where']} {fault['message']}" for fault in asked["check"].json["warnings"]),
@@ -135,7 +137,7 @@ def test_check_doctor_and_status_warn_of_logins_without_https(
     warned = [text for text in said if text.startswith("public_url begins with http://")]
     assert (len(warned), len(set(warned))) == ((3, 1) if is_warned else (0, 0))
     for name in ("doctor", "status"):
-        shown = " ".join(house.command(name, *now, env=env).out.split())
+        shown = " ".join(say(name, *now).out.split())
         assert ("! public_url" in shown) is is_warned, name
 
 

@@ -23,6 +23,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from monitor.log import set_up_logging
+from tests.authorities import one_authority
+from tests.compiled_once import share_compiled
 from tests.faults.docs import table, write
 from tests.faults.grid import (
     BOUNDARIES,
@@ -51,6 +53,7 @@ _stack = ExitStack()
 def _begin(server: str) -> None:
     """Open the receivers of one of the processes that play, where every fault is expected."""
     set_up_logging(logging.CRITICAL)
+    share_compiled()
     for store in STORES:
         folder = Path(_stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
         url = server if store == "postgresql" else ""
@@ -103,6 +106,7 @@ def main() -> None:
 
 def _all(wanted: Sequence[Played], jobs: int) -> list[tuple[Played, Result]]:
     with ExitStack() as stack:
+        stack.enter_context(one_authority())
         server = ""
         if any(cell.store == "postgresql" for cell in wanted):
             server = stack.enter_context(postgres.server())

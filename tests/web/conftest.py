@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -88,9 +90,19 @@ def free_port() -> int:
     raise AssertionError("no port is free")
 
 
+@pytest.fixture(scope="session")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return live(House(tmp_path_factory.mktemp("used"))).folder
+
+
 @pytest.fixture
-def lived(house: House) -> House:
-    return live(house)
+def lived(house: House, used: Path) -> House:
+    """A house with three papers, one of which went into a digest."""
+    if "store" in house.settings:  # `--store postgresql`
+        return live(house)
+    shutil.copytree(used, house.folder, dirs_exist_ok=True)
+    house.clock.move(days=1)
+    return house
 
 
 def live(house: House) -> House:

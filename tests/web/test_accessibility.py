@@ -6,6 +6,7 @@ The pages are those of the routes and all that they lead to, so that a new one i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Route, expect
 
 from monitor.model import DeliveryState
+from monitor.resources import resource
 from monitor.store.engine import schema
 from tests.house import House
 from tests.test_looks import AXE, IN_MAILS
@@ -25,7 +27,8 @@ from tests.web.conftest import closed_pages, page_of
 from tests.web.crawling import html_pages
 
 HERE = "http://papers.test"
-WIDTHS = (320, 375, 1280)
+# axe, which takes longest, looks at one width of each layout.
+NARROW, WIDE = (320, 375), 1280
 # Of a page in the dark nothing but its colours is another one.
 COLOURS = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
 SCHEMES = {"light": AXE, "dark": COLOURS}
@@ -105,9 +108,9 @@ def complaints(page: Page, path: str) -> list[str]:
     page.evaluate(Axe().axe_script)
     page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     wrong = [f"column without name: {cell}" for cell in page.evaluate(UNNAMED)]
-    for width in WIDTHS:
+    for width in (*NARROW, WIDE):
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme, rules in SCHEMES.items():
+        for scheme, rules in SCHEMES.items() if width in (NARROW[0], WIDE) else ():
             page.emulate_media(color_scheme=scheme)
             for violation in page.evaluate(RUN_AXE, rules):
                 elements = [node["html"][:200] for node in violation["nodes"]]
@@ -135,6 +138,14 @@ def all_complaints(
     paths = html_pages(site, headers, map(site.fill, WRONG))
     assert len(paths) > len(WRONG)
     return complaints_of(browser, site, headers, paths)
+
+
+def test_narrow_pages_have_one_layout() -> None:
+    style = (resource("templates") / "pages/style.css").read_text("utf-8")
+    ends = re.findall(r"@media[^{]*-width: ([\d.]+)(px|rem)", style)
+    assert ends
+    for number, unit in ends:
+        assert not NARROW[0] <= float(number) * (16 if unit == "rem" else 1) < NARROW[1]
 
 
 @pytest.mark.parametrize("user", [ADA, BOB, ""], ids=["operator", "reader", "nobody"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -109,10 +110,20 @@ def _create_tables(database: Database) -> None:
     with database.writing() as tx:
         if sa.inspect(tx).has_table("alembic_version"):
             return
-        schema.metadata.create_all(tx, checkfirst=False)
+        for statement in _definitions():
+            tx.exec_driver_sql(statement)
         tx.exec_driver_sql(_SEARCH_INDEX)
         tx.exec_driver_sql(_VERSION_TABLE)
         tx.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (schema.VERSION,))
+
+
+@cache
+def _definitions() -> Sequence[str]:
+    """Return the statements that create the tables and indexes on SQLite."""
+    made: list[sa.ExecutableDDLElement] = []
+    engine = sa.create_mock_engine("sqlite://", lambda one, *_: made.append(one))
+    schema.metadata.create_all(engine, checkfirst=False)
+    return [str(one.compile(dialect=engine.dialect)) for one in made]
 
 
 def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:
