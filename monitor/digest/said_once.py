@@ -44,7 +44,11 @@ NOTHING = SaidOnce()
 def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = None) -> SaidOnce:
     """Return the facts that all papers have in common; of few papers those said `before`."""
     groups = shown.groups if isinstance(shown, Digest) else (shown,)
-    entries = [entry for group in groups for entry in group.entries]
+    return said_of([entry for group in groups for entry in group.entries], zone, before)
+
+
+def said_of(entries: Sequence[DigestPaper], zone: str, before: SaidOnce | None = None) -> SaidOnce:
+    """Return the facts that these papers have in common, as `said_once`."""
     if len(entries) < MIN_PAPERS:
         return before or NOTHING
     about = AboutPaper(*(_common(part(entry, zone) for entry in entries) for part in ABOUT_PAPER))
