@@ -1,7 +1,8 @@
 """Facts that all papers of a digest, or of a group, have in common: they are said once.
 
 Under sixty papers of one list, "listed 28 Nov · search on Hugging Face" would be read sixty times.
-The day of a list is said once also if only most papers have it: the others say theirs.
+The day of a list is said once also if only most papers have it: others that are shown in full say
+theirs.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ NOTHING = SaidOnce()
 def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = None) -> SaidOnce:
     """Return the facts that all papers have in common; of few papers those said `before`."""
     groups = shown.groups if isinstance(shown, Digest) else (shown,)
-    entries = [entry for group in groups for entry in group.entries]
+    return said_of([entry for group in groups for entry in group.entries], zone, before)
+
+
+def said_of(entries: Sequence[DigestPaper], zone: str, before: SaidOnce | None = None) -> SaidOnce:
+    """Return the facts that these papers have in common, as `said_once`."""
     if len(entries) < MIN_PAPERS:
         return before or NOTHING
     about = AboutPaper(*(_common(part(entry, zone) for entry in entries) for part in ABOUT_PAPER))
@@ -86,7 +91,7 @@ _WORDS = {"venue": "in {}", "categories": "in {}", "date": "of {}", "sources": "
 def sentence(said: SaidOnce, before: SaidOnce | None = None) -> str:
     """`All listed 28 Nov; titles lead to a search on Hugging Face.`, or "".
 
-    Of most papers: `Listed 28 Nov unless another day is given.`
+    Of most papers: `Most listed 28 Nov.`
 
     What was said `before`, of the whole digest, is not said again of a group.
     """
@@ -96,7 +101,7 @@ def sentence(said: SaidOnce, before: SaidOnce | None = None) -> str:
     of_most = new.pop("listed", "") if said.has_exceptions else ""
     about = [_WORDS.get(name, "{}").format(part) for name, part in new.items()]
     parts = [f"all {', '.join(about)}"] if about else []
-    parts += [f"{of_most} unless another day is given"] if of_most else []
+    parts += [f"most {of_most}"] if of_most else []
     if said.search and said.search != before.search:
         parts.append(f"titles lead to a search on {said.search}")
     text = "; ".join(parts)

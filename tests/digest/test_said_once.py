@@ -84,7 +84,7 @@ def test_a_day_that_most_papers_share_is_said_once_and_the_others_say_theirs(
     form: str, other: dict[str, object], said: str
 ):
     text = written(listed(5, other), JinjaTemplates())[form]
-    once = "All from daily-page; listed 19 Nov unless another day is given;"
+    once = "All from daily-page; most listed 19 Nov;"
     assert once in " ".join(text.split())
     assert text.count("listed 19 Nov") == 1
     assert text.count(said) == 1
@@ -99,7 +99,7 @@ def test_a_group_without_a_day_of_most_has_that_of_the_digest():
     """And one whose papers all have another day says so."""
     made = listed(16, *[OTHER_DAY if n < 4 else {} for n in range(16)], topics=4)
     of_all = said_once(made, ZONE)
-    assert sentence(of_all).startswith("All from daily-page; listed 19 Nov unless another day")
+    assert sentence(of_all).startswith("All from daily-page; most listed 19 Nov")
     one = said_once(made.groups[0], ZONE, of_all)
     assert (one.about.listed, sentence(one, of_all)) == ("listed 19 Nov", "")
     sorted_out = listed(16, *[OTHER_DAY if n % 4 == 0 else {} for n in range(16)], topics=4)

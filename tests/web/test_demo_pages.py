@@ -54,6 +54,13 @@ def test_a_guest_sees_what_readers_of_all_digests_see_and_nothing_of_operators(d
         assert AGENTS[0] in demo.ask("GET", address, NO_HEADERS).text
 
 
+def test_how_to_begin_is_said_on_the_first_page_to_which_the_others_lead(demo: Site):
+    first, other = (demo.ask("GET", path, NO_HEADERS).text for path in ("/", "/digests"))
+    assert BANNER in first and "<code>monitor.yaml</code>" in first
+    assert BANNER in other and '<a href="/">How yours begins</a>' in other
+    assert "monitor.yaml" not in other
+
+
 def test_looking_at_the_demo_changes_nothing(demo: Site):
     before = rows(demo.app)
     for _, path in ADDRESSES.values():

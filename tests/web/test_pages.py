@@ -366,3 +366,13 @@ def test_a_digest_has_its_title_and_date_on_every_page(house: House, smtp: Scrip
         assert dates.get(path, day) in html, path
         assert "Reading group" in html and "@operator" not in html, path
     assert '<th scope="row">Notice, <span class="when">21 Nov' in shown["/deliveries"]
+
+
+def test_what_the_papers_of_today_share_is_said_once(house: House):
+    house.run(*((f"Language Agents in Part {part}", AGENTS[1]) for part in "ABC"))
+    with pages(house) as (_, client):
+        shown = client.get("/").text
+    papers = shown.partition("Papers of the last 24 hours")[2].partition("</section>")[0]
+    assert papers.count("<li>") == 3
+    assert papers.count("from page.") == papers.count("page") == 1
+    assert "lead to a search" not in papers, "they lead to pages of ours"

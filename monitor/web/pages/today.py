@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from starlette.responses import PlainTextResponse, Response
 
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.status import soonest, status
+from monitor.digest.said_once import said_of
 from monitor.store.digests import digests
 from monitor.store.topics import matches
 from monitor.web.access import Role
@@ -39,6 +41,8 @@ def today(visit: Visit) -> Response:
         "today",
         report=report,
         papers=papers,
+        # Titles lead to the papers' pages here, not to a search.
+        said=replace(said_of(papers, visit.zone), search=""),
         has_more=len(news) > PAPERS,
         subscriptions=visit.subscriptions,
         listed=LISTED,
