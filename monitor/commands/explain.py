@@ -12,12 +12,11 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
 from monitor.model import Digest, MatchReason, Paper, StoredPaper
-from monitor.model.look_up import Filled, LookUp
+from monitor.model.look_up import Filled, LookUp, filled_by
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, look_ups, merge_papers, paper_index, papers
-from monitor.store.papers.look_ups import filled_by
 from monitor.store.papers.papers import Origin, SharedKey
 from monitor.store.sources import collections, reference_events
 from monitor.store.topics import matches

@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 
 from monitor.identity.reasons import describe
 from monitor.model import Delivery, Judgement, Paper, Sighting
+from monitor.model.look_up import filled_by
 from monitor.model.paper_fields import IN_PAPERS, IN_READ, Use, names_of
-from monitor.store.papers.look_ups import filled_by
 from monitor.text.addresses import paper_links
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded

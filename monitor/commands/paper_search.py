@@ -18,7 +18,7 @@ from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_
 from monitor.digest.lines import choose_note
 from monitor.match import Query, TopicIndex, parse_query, search_expression
 from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, SiteNote, StoredPaper
-from monitor.model.look_up import Filled
+from monitor.model.look_up import Filled, filled_by, notes_of
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups, merge_papers, papers, sightings
 from monitor.store.papers import search as search_index
@@ -220,8 +220,8 @@ def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
         FoundPaper(
             stored[id],
             seen.get(id, ()),
-            look_ups.filled_by(asked.get(id, ())),
-            tuple(look_ups.notes_of(asked.get(id, ()))),
+            filled_by(asked.get(id, ())),
+            tuple(notes_of(asked.get(id, ()))),
         )
         for id in ids
         if id in stored

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 
 import msgspec
 
-from monitor.model.paper import Paper
+from monitor.model.paper import Paper, SiteNote
 from monitor.model.reasons import Reasons
 
 
@@ -129,3 +130,25 @@ class Filled(msgspec.Struct, frozen=True):
     when: datetime
     fields: tuple[str, ...]
     how: tuple[Evidence, ...]
+
+
+def filled_by(look_ups: Sequence[LookUp]) -> tuple[Filled, ...]:
+    """Return what look-ups of one paper filled in."""
+    return tuple(
+        Filled(
+            one.service,
+            one.asked_at,
+            (*one.answered.fields, *one.answered.schemes),
+            one.answered.evidence,
+        )
+        for one in look_ups
+        if one.state in FILLED_IN and one.asked_at
+    )
+
+
+def notes_of(look_ups: Iterable[LookUp]) -> Iterator[SiteNote]:
+    """Yield what sites said beside the records by which papers were filled in."""
+    for one in look_ups:
+        record = one.answered.record
+        if one.state in FILLED_IN and record and record.site_note:
+            yield record.site_note

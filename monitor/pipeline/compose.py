@@ -36,6 +36,7 @@ from monitor.model import (
     WithdrawnBy,
 )
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.model.look_up import notes_of
 from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents, library_fields, look_up
 from monitor.pipeline.fill_sections import FillContext, fill_sections
@@ -354,7 +355,7 @@ def _site_notes(tx: Transaction, runtime: Runtime, drafted: Draft) -> dict[int, 
     notes = sightings.site_notes(tx, drafted.in_full)
     asked = look_ups.of_papers(tx, drafted.in_full) if runtime.services else {}
     for id, answers in asked.items():
-        notes.setdefault(id, []).extend(look_ups.notes_of(answers))
+        notes.setdefault(id, []).extend(notes_of(answers))
     return notes
 
 

@@ -20,7 +20,7 @@ WRONG = [
     ("status --frobnicate", "No such option: --frobnicate"),
     ("digest --channel mail", "`channels:` or `email:` of a subscription in"),
     ("digest --erly", "No such option: --erly. Did you mean --early?"),
-    ("run --dry-run", "No such option: --dry-run. It is an option of `paper-monitor digest`."),
+    ("run --dry-run", "No such option: --dry-run. It is an option of `paper-monitor digest` and"),
     ("status --config", "Option '--config' requires an argument"),
     ("topics try", "Missing argument 'QUERY'"),
     ("explain", "Missing argument 'PAPER'"),

@@ -6,7 +6,7 @@ A row is committed before the request that it is for: see `begin`. What is open 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
 
@@ -14,8 +14,8 @@ import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.keys import LINK
-from monitor.model import Claim, SiteNote
-from monitor.model.look_up import FILLED_IN, Answered, Filled, LookUp, LookUpState
+from monitor.model import Claim
+from monitor.model.look_up import Answered, LookUp, LookUpState
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -259,33 +259,6 @@ def forget_services(tx: Transaction, names: Collection[str]) -> None:
     """Drop what waits for services that are not configured any more."""
     is_gone = ~among(_look_up.service, names)
     tx.execute(sa.delete(schema.look_up).where(_look_up.due_at.is_not(None), is_gone))
-
-
-def filled(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Filled, ...]]:
-    """Return what services filled in of papers, the first first."""
-    return {id: found for id, rows in of_papers(tx, ids).items() if (found := filled_by(rows))}
-
-
-def filled_by(look_ups: Sequence[LookUp]) -> tuple[Filled, ...]:
-    """Return what look-ups of one paper filled in."""
-    return tuple(
-        Filled(
-            one.service,
-            one.asked_at,
-            (*one.answered.fields, *one.answered.schemes),
-            one.answered.evidence,
-        )
-        for one in look_ups
-        if one.state in FILLED_IN and one.asked_at
-    )
-
-
-def notes_of(look_ups: Iterable[LookUp]) -> Iterator[SiteNote]:
-    """Yield what sites said beside the records by which papers were filled in."""
-    for one in look_ups:
-        record = one.answered.record
-        if one.state in FILLED_IN and record and record.site_note:
-            yield record.site_note
 
 
 def joined_since(tx: Transaction, since: datetime) -> tuple[JoinedBy, ...]:
