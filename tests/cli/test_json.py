@@ -45,7 +45,7 @@ PREVIEWS = {"digests": [keys("subscription period papers changes path")]}
 SENT = {"digests": DIGESTS, "failed": ANYTHING}
 FAULTS = [keys("file line where message")]
 READINGS = [keys("file error rejected", papers=[READ])]
-STORED = [keys(f"id first_seen line {TEXT}", sources=[keys("source document raw_id")])]
+STORED = [keys(f"id first_seen line filled {TEXT}", sources=[keys("source document raw_id")])]
 STOPPED = [keys("recipient subscription since until how reason")]
 CHECKS = [keys("name ok message")]
 EVERY = [
@@ -122,7 +122,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            f"id first_seen news_at withdrawn joined rulings libraries reported shared_keys {TEXT}",
+            f"id first_seen news_at withdrawn joined rulings libraries reported shared_keys filled {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[
