@@ -39,8 +39,9 @@ from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError, nearest
 from monitor.look_up.settings import LookUpSettings
-from monitor.match import Synonyms, parse_query
+from monitor.match import Synonyms
 from monitor.match.language.lists import field_query, item_query, lists_query
+from monitor.match.language.query import parse_once
 from monitor.match.language.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Role, Topic
 from monitor.plugins import CHANNELS, SOURCES, Kinds
@@ -221,7 +222,7 @@ class ChannelSettings(Section):
 @lru_cache(100_000)
 def query_warnings(query: str, threshold: float) -> tuple[QueryError, ...]:
     """Parse a query once: its validators and its warnings ask. Raises QueryError."""
-    return parse_query(query, threshold=threshold).warnings
+    return parse_once(query, (), threshold).warnings
 
 
 def _parsed(to_query: Callable[[str], str]) -> AfterValidator:

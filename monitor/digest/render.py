@@ -398,22 +398,23 @@ def _with_location(name: str, error: Exception) -> TemplateError:
 class _Template(Template):
     """A template. What one of ours writes of a paper is kept for the other digests of a run."""
 
-    is_shared = False
+    is_shared = is_line = False
 
     @classmethod
     def from_code(cls, *args: Any, **kwargs: Any) -> _Template:
         template = super().from_code(*args, **kwargs)
         assert isinstance(template, _Template)
         name, is_ours = template.name or "", Path(template.filename or "").is_relative_to(_SHIPPED)
-        if is_ours and name.partition("/")[2].startswith(_SHARED):
-            template.is_shared = True
+        part = name.partition("/")[2]
+        if is_ours and part.startswith(_SHARED):
+            template.is_shared, template.is_line = True, part.startswith(_LINE)
             template.root_render_func = partial(template._write, template.root_render_func)
         return template
 
     def render(self, *args: Any, **kwargs: Any) -> str:
         """Look for what is kept before Jinja makes a context, which takes longer than that."""
         write = super().render
-        return "".join(self._write(write, *args)) if self.is_shared else write(*args, **kwargs)
+        return next(self._write(write, *args)) if self.is_shared else write(*args, **kwargs)
 
     def _write(
         self, write: Callable[[Any], Iterable[str]], context: Mapping[str, Any] | Context
@@ -421,8 +422,7 @@ class _Template(Template):
         """Write a paper, unless one with the same inputs was written for another digest."""
         assert isinstance(self.environment, _Sandbox)
         kept, entry, digest = self.environment.kept, context["entry"], context["digest"]
-        topics = () if _LINE in (self.name or "") else entry.matched
-        said = None if _LINE in (self.name or "") else context.get("said")
+        topics, said = ((), None) if self.is_line else (entry.matched, context.get("said"))
         key = self.name, entry.paper_id, topics, digest.timezone, digest.about.papers_url, said
         inputs = _INPUTS(entry)
         before = kept.get(key)

@@ -43,21 +43,32 @@ NOTHING = SaidOnce()
 
 
 def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = None) -> SaidOnce:
-    """Return the facts that all papers have in common; of few papers those said `before`."""
+    """Return the facts that all papers have in common; of few papers those said `before`.
+
+    What is said `before` of all papers of a digest holds for each of its groups.
+    """
     groups = shown.groups if isinstance(shown, Digest) else (shown,)
     return said_of([entry for group in groups for entry in group.entries], zone, before)
 
 
 def said_of(entries: Sequence[DigestPaper], zone: str, before: SaidOnce | None = None) -> SaidOnce:
     """Return the facts that these papers have in common, as `said_once`."""
+    before = before or NOTHING
     if len(entries) < MIN_PAPERS:
-        return before or NOTHING
-    about = AboutPaper(*(_common(part(entry, zone) for entry in entries) for part in ABOUT_PAPER))
-    search = _common(searched_site(entry.paper, entry.search) for entry in entries)
+        return before
+    of_all = before.about._replace(listed="") if before.has_exceptions else before.about
+    about = AboutPaper(
+        *(
+            said or _common(part(entry, zone) for entry in entries)
+            for said, part in zip(of_all, ABOUT_PAPER, strict=True)
+        )
+    )
+    sites = (searched_site(entry.paper, entry.search) for entry in entries)
+    search = before.search or _common(sites)
     if about.listed:
         return SaidOnce(about, search)
     of_most = _most_common([about_paper(entry, zone).listed for entry in entries])
-    if not of_most and before and before.has_exceptions:
+    if not of_most and before.has_exceptions:
         of_most = before.about.listed
     return SaidOnce(about._replace(listed=of_most), search, bool(of_most))
 

@@ -6,7 +6,8 @@ import pytest
 
 from monitor import config
 from monitor.config import synonyms_of
-from monitor.match import parse_query
+from monitor.match import build_index, parse_query
+from monitor.match.language.query import parse_once
 from tests.config.conftest import Faults, Load, Write, check
 
 
@@ -41,6 +42,14 @@ def test_lists_become_the_same_tree(load: Load, lists: str, query: str) -> None:
     topic = load(f"topics: {{t: {{{lists}}}}}").topics["t"].topic()
     ours, theirs = parse_query(topic.query), parse_query(query)
     assert (ours.root, ours.weights) == (theirs.root, theirs.weights)
+
+
+def test_a_topic_that_was_checked_is_not_parsed_again(load: Load):
+    text = "topics: {t: {query: parsed once, threshold: 1}, u: {any: [parsed, twice]}}"
+    topics = [topic.topic() for topic in load(text).topics.values()]
+    parsed = parse_once.cache_info().misses
+    assert not build_index(topics).errors
+    assert parse_once.cache_info().misses == parsed
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,12 @@ def _noting(shown: Digest) -> Digest:
 
 def _titles(digest: Digest, rest: Iterable[DigestGroup], templates: Templates) -> Iterator[str]:
     """Yield the headings and title lines of the papers that the mail does not show."""
+    write = templates.render  # looked up once: there are hundreds of lines
     for group in rest:
         heading = f"{clean(group.heading)[:200]} ({len(group.entries)})"
         yield f"{heading}\n{'-' * 78}\n\n"
         for entry in group.entries:
-            line = templates.render("mail/title_line.txt.j2", entry=entry, digest=digest)
+            line = write("mail/title_line.txt.j2", entry=entry, digest=digest)
             yield f"{line}\n\n"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING
 
 from monitor.errors import QueryError
-from monitor.match.language.query import parse_query, parse_topic
+from monitor.match.language.query import parse_once
 from monitor.match.language.tree import Query
 from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.explain import explain, score
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from monitor.match.index.engine import Engine
 
 BATCH = 1_024
-# Topics that stay parsed, of about two kilobytes each.
-MAX_PARSED = 2_000
 # Papers whose words are kept for further topics: about 80 KB each for an abstract of 1.1 KB.
 MAX_VIEWS = 4
 
@@ -64,7 +62,6 @@ class TopicIndex:
         self._errors: dict[Hashable, QueryError | None] = {}  # of topics that were parsed
         self._outdated: dict[Hashable, None] = {}  # names to be put into the engine
         self._current: tuple[Topic, ...] = ()
-        self._parse = lru_cache(MAX_PARSED)(_parse)
         self._views: tuple[View, ...] = ()
         self._lock = RLock()
         for name, topic in topics.items():
@@ -128,7 +125,7 @@ class TopicIndex:
     def query(self, name: Hashable) -> Query:
         """Return a topic as it was parsed. Raises KeyError and QueryError."""
         with self._lock:
-            return self._parse(self._topics[name])
+            return _parse(self._topics[name])
 
     @property
     def errors(self) -> Mapping[Hashable, QueryError]:
@@ -224,9 +221,9 @@ def _parse(topic: str | Query | Topic) -> Query:
         case Query():
             return topic
         case Topic():
-            return parse_topic(topic)
+            return parse_once(topic.query, topic.synonyms, topic.threshold)
         case _:
-            return parse_query(topic)
+            return parse_once(topic)
 
 
 def _view_batches(

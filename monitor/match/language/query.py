@@ -63,6 +63,8 @@ _ESCAPED_STAR = re.compile(r"(?<=\w)\\\*")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 MAX_NEAR_WORDS = 10
+# Topics that stay parsed, of about two kilobytes each.
+MAX_PARSED = 2_000
 
 _INSTEAD = {
     **dict.fromkeys(("&", "+"), "write AND"),
@@ -98,6 +100,17 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
 def parse_topic(topic: Topic) -> Query:
     """Parse a topic with its synonyms and threshold. Raises QueryError."""
     return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
+
+
+@lru_cache(MAX_PARSED)
+def parse_once(
+    text: str, groups: tuple[tuple[str, ...], ...] = (), threshold: float = 0.0
+) -> Query:
+    """Parse a topic that is read again: when its configuration is checked, and to match papers.
+
+    `groups` are its synonyms. Raises QueryError.
+    """
+    return parse_query(text, _synonyms(groups), threshold)
 
 
 def asks_for_numbers(topic: Topic) -> bool:

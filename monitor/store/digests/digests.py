@@ -195,8 +195,15 @@ def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, Fro
 
 def count(tx: Transaction, subscription: str) -> int:
     """Return how many digests a subscription had, including superseded and quiet ones."""
-    every = sa.select(sa.func.count()).select_from(schema.digest)
-    return tx.scalar(every.filter_by(subscription=subscription)) or 0
+    return tx.scalar(_COUNT, {"subscription": subscription}) or 0
+
+
+# Built once: every digest for `immediately` runs it.
+_COUNT = (
+    sa.select(sa.func.count())
+    .select_from(schema.digest)
+    .where(_digest.subscription == sa.bindparam("subscription"))
+)
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[tuple[Digest, int]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -103,7 +104,7 @@ def end_obsolete(tx: Transaction, living: Collection[Subject], now: datetime) ->
 
 def open_incidents(tx: Transaction) -> list[Incident]:
     """Return the open incidents, oldest first."""
-    return _incidents(tx, _incident.ended_at.is_(None))
+    return fetch(tx, _OPEN, Incident)
 
 
 def open_incidents_and_gaps(tx: Transaction) -> list[Incident]:
@@ -192,8 +193,15 @@ def _is_about(subject: Subject) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _incidents(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Incident]:
-    query = sa.select(schema.incident).where(condition).order_by(_incident.id)
-    return fetch(tx, query, Incident)
+    return fetch(tx, _with(condition), Incident)
+
+
+def _with(condition: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(schema.incident).where(condition).order_by(_incident.id)
+
+
+# Built once: every digest runs it.
+_OPEN = _with(_incident.ended_at.is_(None))
 
 
 def unclear(tx: Transaction, group: str) -> int:

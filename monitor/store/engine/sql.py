@@ -197,7 +197,7 @@ MANY = 100
 
 def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> int:
     """Insert rows except those whose key exists; return how many were inserted."""
-    return _execute(tx, _insert_into(tx.dialect.name, table).on_conflict_do_nothing(), rows)
+    return _execute(tx, _insert_new_into(tx.dialect.name, table), rows)
 
 
 def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
@@ -250,6 +250,11 @@ def _insert_into(dialect: str, table: sa.Table) -> Any:
     return postgresql.insert(table)
 
 
+@cache
+def _insert_new_into(dialect: str, table: sa.Table) -> Any:
+    return _insert_into(dialect, table).on_conflict_do_nothing()
+
+
 def _execute(tx: sa.Connection, insert: Any, rows: Sequence[Row]) -> int:
     """Insert rows with the same columns; return how many were written."""
     if not rows:
@@ -261,9 +266,14 @@ def _execute(tx: sa.Connection, insert: Any, rows: Sequence[Row]) -> int:
         return tx.execute(statement, columns, execution_options=_COUNTED).rowcount
     if len(rows) < MANY:
         return tx.execute(insert, rows, execution_options=_COUNTED).rowcount
-    compiled = insert.compile(dialect=tx.dialect, column_keys=names)
+    compiled = _compiled(insert, tx.dialect, tuple(names))
     values = [_bind(tx, compiled, name, rows) for name in compiled.positiontup]
     return tx.exec_driver_sql(str(compiled), list(zip(*values, strict=True))).rowcount
+
+
+@lru_cache(16)  # every digest writes its items
+def _compiled(insert: Any, dialect: Dialect, names: tuple[str, ...]) -> Any:
+    return insert.compile(dialect=dialect, column_keys=names)
 
 
 def _rows_of_arrays(table: sa.Table, names: Sequence[str]) -> sa.Select[Any]:

@@ -108,10 +108,8 @@ def _note(text: str | None) -> SiteNote | None:
 
 def site_notes(tx: Transaction, ids: Iterable[int]) -> dict[int, list[SiteNote]]:
     """Return the notes of sites about papers, those of the first source first."""
-    query = sa.select(_sighting.paper_id, _sighting.site_note).where(among(_sighting.paper_id, ids))
-    noted = query.where(_sighting.site_note.is_not(None), _sighting.filled.is_(None))
     notes: dict[int, list[SiteNote]] = defaultdict(list)
-    for paper_id, text in tx.execute(noted.order_by(_sighting.first_seen_at, _sighting.raw_id)):
+    for paper_id, text in tx.execute(_NOTED, {"values": ids}):
         if note := _note(text):
             notes[paper_id].append(note)
     return notes
@@ -144,7 +142,7 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     return {id: names for id, (_, names) in last_announcements(tx, ids).items()}
 
 
-# Built once: every digest runs both.
+# Built once: every digest runs these.
 _ANNOUNCED = (
     sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
     .where(one_of(_sighting.paper_id), _sighting.filled.is_(None))
@@ -152,6 +150,11 @@ _ANNOUNCED = (
 )
 
 
+_NOTED = (
+    sa.select(_sighting.paper_id, _sighting.site_note)
+    .where(one_of(_sighting.paper_id), _sighting.site_note.is_not(None), _sighting.filled.is_(None))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
 _RECOGNISED = (
     sa.select(_sighting.paper_id)
     .where(one_of(_sighting.paper_id), _sighting.why.is_not(None))
