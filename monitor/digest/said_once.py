@@ -16,7 +16,7 @@ from monitor.digest.wording import (
     ABOUT_PAPER,
     NOTHING_SAID,
     AboutPaper,
-    about_paper,
+    listed_or_seen,
     place,
 )
 from monitor.model import Digest, DigestGroup, DigestPaper
@@ -67,7 +67,7 @@ def said_of(entries: Sequence[DigestPaper], zone: str, before: SaidOnce | None =
     search = before.search or _common(sites)
     if about.listed:
         return SaidOnce(about, search)
-    of_most = _most_common([about_paper(entry, zone).listed for entry in entries])
+    of_most = _most_common([listed_or_seen(entry, zone) for entry in entries])
     if not of_most and before.has_exceptions:
         of_most = before.about.listed
     return SaidOnce(about._replace(listed=of_most), search, bool(of_most))

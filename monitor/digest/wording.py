@@ -253,7 +253,7 @@ def _paper_date(paper: Paper, zone: str) -> str:
     return f"{paper.month:%b %Y}" if paper.month else str(paper.year or "")
 
 
-def _listed_or_seen(entry: DigestPaper, zone: str) -> str:
+def listed_or_seen(entry: DigestPaper, zone: str) -> str:
     if (listed := _listed(entry)) or _paper_date(entry.paper, zone):
         return listed
     return f"seen {short_day(entry.first_seen, zone)}"
@@ -273,7 +273,7 @@ ABOUT_PAPER: tuple[Callable[[DigestPaper, str], str], ...] = (
     lambda entry, zone: shorten_text(entry.paper.venue, _LONGEST_NAME),
     lambda entry, zone: ", ".join(entry.paper.categories[:2]),
     lambda entry, zone: _paper_date(entry.paper, zone),
-    _listed_or_seen,
+    listed_or_seen,
     lambda entry, zone: ", ".join(
         entry.sources if entry.source_titles is None else entry.source_titles
     ),
