@@ -35,7 +35,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.commands.export import export
+from monitor.commands.export import FORMATS, export
 from monitor.commands.paper_search import FoundPaper
 from monitor.diff import same_work
 from monitor.diff.decide import DecisionContext
@@ -492,7 +492,7 @@ def show(records: Records, store: Database) -> None:
         FoundPaper(StoredPaper(number, paper, NOW, NOW, 1), ())
         for number, paper in enumerate(papers)
     ]
-    for form in ("bibtex", "ris", "csv", "json"):
+    for form in FORMATS:
         "".join(export(hits, form)).encode()
 
 

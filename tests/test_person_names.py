@@ -11,7 +11,7 @@ import pytest
 from monitor.identity.authors import people
 from monitor.match.meaning.names import matches_name, spellings
 from monitor.sources.fields.names import split_names
-from monitor.text import given_name_first
+from monitor.text import given_name_first, split_inverted
 from tests.module_texts import modules_where, texts_of, tree_of
 
 HOME = "text/person_names.py"
@@ -52,6 +52,29 @@ def test_a_search_finds_an_author_whatever_the_suffix(author: str) -> None:
     assert not matches_name(spellings("Lewis King")[0], name)
 
 
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("Hsiao, V.", ("Hsiao", "V.", "")),
+        ("van der Berg, Jane", ("van der Berg", "Jane", "")),
+        ("García López, María José", ("García López", "María José", "")),
+        ("Doe, Jane, Jr.", ("Doe", "Jane", "Jr.")),
+        ("King, Jr.", None),
+        ("Plans, Inc.", None),
+        ("ATLAS Collaboration, ", None),
+        ("Smith & Sons, London", None),
+        ("Doe, Jane and Roe, Richard", None),
+        ("Doe, jane", None),
+        ("Doe, Jane, Roe", None),
+        ("Jane Doe", None),
+    ],
+)
+def test_a_family_name_before_a_comma_is_known(
+    written: str, parts: tuple[str, str, str] | None
+) -> None:
+    assert split_inverted(written) == parts
+
+
 def has_suffixes(path: Path) -> bool:
     return any(re.search(r"(?i)(?<![a-z])(?:jr|phd)(?![a-z])|\[JS\]r", t) for t in texts_of(path))
 
@@ -76,8 +99,9 @@ def cuts_at_a_comma(path: Path) -> bool:
 
 
 def test_no_module_has_a_second_list_of_suffixes_or_particles() -> None:
-    # The first is a field of foreign search engines: `jr(...)`.
-    assert modules_where(has_suffixes, but=[HOME, "match/language/mistakes.py"]) == set()
+    # Others are a field of foreign search engines, `jr(...)`, and types of works, `phdthesis`.
+    others = ["match/language/mistakes.py", "digest/citation.py"]
+    assert modules_where(has_suffixes, but=[HOME, *others]) == set()
     assert modules_where(has_particles, but=[HOME]) == set()
     assert modules_where(has_cyrillic, but=[HOME]) == set()
 

@@ -1,9 +1,12 @@
-"""Papers for other programs: BibTeX, RIS, CSV and JSON. Pure; whole texts in small pieces.
+"""Papers for other programs: BibTeX, RIS, CSL-JSON, CSV and JSON. Pure; texts in small pieces.
 
-bibtex   UTF-8, as biber and Zotero read it; TeX formulas stay as they are
-ris      RIS 2011, as reference managers read it
-csv      one line for each paper; no cell is taken for a formula
-json     {"papers": [...]}, as the pages and their API show papers
+bibtex     UTF-8, as biber, BibTeX and Zotero read it; TeX formulas stay as they are
+ris        RIS 2011, as reference managers read it
+csl-json   as pandoc, Zotero and citeproc read it
+csv        one line for each paper; no cell is taken for a formula
+json       {"papers": [...]}, as the pages and their API show papers
+
+What kind of work a paper is, and where and when it appeared, is decided in `digest/citation.py`.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, chain, count, product
 from string import ascii_lowercase
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import rispy
 from bibtexparser.entrypoint import write_string
@@ -24,34 +27,67 @@ from bibtexparser.model import Entry, Field
 
 from monitor.commands.json_output import paper_json
 from monitor.commands.paper_search import FoundPaper
-from monitor.digest.links import page_url, pdf_url, title_link
+from monitor.digest.citation import (
+    SEVERAL_NAMES,
+    Author,
+    Citation,
+    WorkType,
+    cite,
+    keywords,
+    one_line,
+)
+from monitor.digest.links import page_url, pdf_url, web_url
+from monitor.digest.shown import split_formulas
 from monitor.model import Paper
-from monitor.text import CYRILLIC, family_name, plain, split_person
+from monitor.text import CYRILLIC, clean, family_name, is_group, plain
 from monitor.text.addresses import paper_links
 from monitor.text.function_words import LEADING_WORDS
 
-Format = Literal["bibtex", "ris", "csv", "json"]
+Format = Literal["bibtex", "ris", "csl-json", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MAX_PAPERS = 10_000
 
-# Types of BibTeX and RIS by `Paper.type`.
-_TYPES = {
-    "journal article": ("article", "JOUR"),
-    "article": ("article", "JOUR"),
-    "review": ("article", "JOUR"),
-    "proceedings article": ("inproceedings", "CPAPER"),
-    "conference paper": ("inproceedings", "CPAPER"),
-    "inproceedings": ("inproceedings", "CPAPER"),
-    "book": ("book", "BOOK"),
-    "book chapter": ("incollection", "CHAP"),
-    "dissertation": ("phdthesis", "THES"),
-    "report": ("techreport", "RPRT"),
-    "preprint": ("misc", "UNPB"),
-    "posted content": ("misc", "UNPB"),
-}
-_VENUE_FIELDS = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle"}
 
-_FORMULA = re.compile(r"(\$[^$\s](?:[^$]*[^$\s])?\$)")
+class ExportFile(NamedTuple):
+    """A format as a file: what people call it, how its name ends, and its media type."""
+
+    title: str
+    ending: str
+    media_type: str
+
+
+FILES: Mapping[Format, ExportFile] = {
+    "bibtex": ExportFile("BibTeX", "bib", "application/x-bibtex; charset=utf-8"),
+    "ris": ExportFile("RIS", "ris", "application/x-research-info-systems; charset=utf-8"),
+    "csl-json": ExportFile("CSL-JSON", "csl.json", "application/vnd.citationstyles.csl+json"),
+    "csv": ExportFile("CSV", "csv", "text/csv; charset=utf-8"),
+    "json": ExportFile("JSON", "json", "application/json"),
+}
+
+
+class _Types(NamedTuple):
+    """What a kind of work is called; `venue` is the field of BibTeX that has where it appeared."""
+
+    bibtex: str
+    venue: str
+    ris: str
+    csl: str
+
+
+_TYPES = {
+    WorkType.PREPRINT: _Types("misc", "howpublished", "UNPB", "article"),
+    WorkType.ARTICLE: _Types("article", "journal", "JOUR", "article-journal"),
+    WorkType.CONFERENCE_PAPER: _Types("inproceedings", "booktitle", "CPAPER", "paper-conference"),
+    WorkType.CHAPTER: _Types("incollection", "booktitle", "CHAP", "chapter"),
+    WorkType.BOOK: _Types("book", "publisher", "BOOK", "book"),
+    WorkType.THESIS: _Types("phdthesis", "school", "THES", "thesis"),
+    WorkType.REPORT: _Types("techreport", "institution", "RPRT", "report"),
+    WorkType.DATASET: _Types("misc", "howpublished", "DATA", "dataset"),
+    WorkType.OTHER: _Types("misc", "howpublished", "GEN", "document"),
+}
+# Works that are parts of what their venue names; of others it is who published them.
+_IN_VENUES = (WorkType.ARTICLE, WorkType.CONFERENCE_PAPER, WorkType.CHAPTER)
+
 _TEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -64,14 +100,17 @@ _TEX = {
 _TEX_LETTERS = str.maketrans(_TEX)
 # How readers count braces: BibTeX and biber each of them, others those without a backslash.
 _COUNTED_BRACES = (re.compile(r"[{}]"), re.compile(r"(?<!\\)[{}]"))
-# biblatex takes addresses verbatim, and each of these letters could end a field.
+# biblatex takes identifiers verbatim, and each of these letters could end a field.
 _PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
+# biber and others part keywords there.
+_BETWEEN_KEYWORDS = str.maketrans({",": " ", ";": " "})
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 _NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
 # Folding names Greek letters, as in "α-divergence", which no Greek word should become.
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2,}")
 # Keys that BibTeX, biber and LaTeX read as they are.
 _CITATION_KEY = re.compile(r"[A-Za-z0-9_:./+-]+")
+_LONGEST_KEY = 60  # of a title that is one word, as in some languages; programs wrap longer ones
 # A spreadsheet takes such a cell for a formula (OWASP, "CSV injection").
 _CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -82,11 +121,9 @@ def export(records: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
 
 
 def _bibtex(records: Iterable[FoundPaper]) -> Iterator[str]:
-    used: set[str] = set()
-    for record in records:
-        paper = record.stored.paper
-        key = _unused_key(_key(paper, record.stored.id), used)
-        yield write_string(Library([_entry(paper, key, "; ".join(_notes(record)))])) + "\n"
+    for key, record in _with_keys(records):
+        entry = _entry(record.stored.paper, key, annote="; ".join(_notes(record)))
+        yield write_string(Library([entry])) + "\n"
 
 
 def bibtex_of_entries(entries: Iterable[tuple[str, Paper, str]]) -> Iterator[str]:
@@ -94,53 +131,69 @@ def bibtex_of_entries(entries: Iterable[tuple[str, Paper, str]]) -> Iterator[str
     used: set[str] = set()
     for key, paper, note in entries:
         own = _unused_key(key if _CITATION_KEY.fullmatch(key) else _key(paper, 0), used)
-        yield write_string(Library([_entry(paper, own, note)])) + "\n"
+        yield write_string(Library([_entry(paper, own, note, _links(paper))])) + "\n"
 
 
-def _entry(paper: Paper, key: str, note: str) -> Entry:
-    kind = _type(paper)[0]
-    arxiv = _first(paper, "arxiv")
+def _entry(paper: Paper, key: str, note: str = "", annote: str = "") -> Entry:
+    citation = cite(paper)
+    types, arxiv = _TYPES[citation.type], citation.arxiv
+    month = citation.date[1:2]
     fields = {
         # In braces of its own, so that no style changes its capitals.
         "title": "{" + _tex(paper.title) + "}",
-        "author": " and ".join(_bibtex_name(name) for name in paper.authors),
-        _VENUE_FIELDS.get(kind, "howpublished"): _tex(paper.venue),
-        "year": str(_year(paper) or ""),
-        "month": str(paper.month.month) if paper.month else "",
-        "doi": _first(paper, "doi").translate(_PERCENT_ENCODED),
+        "author": " and ".join(map(_bibtex_name, citation.authors)),
+        # arXiv's own entries have none: styles print the eprint.
+        types.venue: _tex(citation.venue or ("" if arxiv else citation.server)),
+        "year": str(citation.year or ""),
+        "month": str(*month),
+        "doi": citation.doi.translate(_PERCENT_ENCODED),
         "eprint": arxiv.translate(_PERCENT_ENCODED),
-        "eprinttype": "arxiv" if arxiv else "",
-        "url": (paper.url or paper.pdf_url).translate(_PERCENT_ENCODED),
+        "archiveprefix": "arXiv" if arxiv else "",
+        "primaryclass": citation.arxiv_class,
+        "pmid": citation.pmid.translate(_PERCENT_ENCODED),
+        # Styles make one of `doi` and `eprint`.
+        "url": web_url(paper.url) or web_url(paper.pdf_url),
+        "keywords": ", ".join(_tex(word.translate(_BETWEEN_KEYWORDS)) for word in keywords(paper)),
         "abstract": _tex(paper.abstract),
         "note": _tex(note),
         # Styles print notes, but not this; Zotero and JabRef show it.
-        "annote": _tex(_links(paper)),
+        "annote": _tex(annote),
     }
-    return Entry(kind, key, [Field(name, value) for name, value in fields.items() if value])
+    # Zotero has the server of a preprint as its publisher.
+    fields |= {"publisher": _tex(citation.server)} if citation.server else {}
+    return Entry(types.bibtex, key, [Field(name, value) for name, value in fields.items() if value])
 
 
-def _bibtex_name(name: str) -> str:
+def _bibtex_name(author: Author) -> str:
     """Write a name as one author: `and` would make two of it, a comma turn its parts around."""
-    person = split_person(name)
-    if person and person[2]:
-        family, given, suffix = map(_tex, person)
+    family, given, suffix = map(_tex, (author.family, author.given, author.suffix))
+    if suffix:
         return f"{family}, {suffix}, {given}"
-    is_whole = "," in name or re.search(r"\band\b", name, re.IGNORECASE)
-    return "{" + _tex(name) + "}" if is_whole else _tex(name)
+    if given:
+        return f"{family}, {given}"
+    # BibTeX parts the names that we cannot part, but for those that are none of a person.
+    is_whole = "," in family or is_group(family) or SEVERAL_NAMES.search(family)
+    return "{" + family + "}" if is_whole or family != author.family else family
 
 
 def _tex(text: str) -> str:
-    pieces = _FORMULA.split(" ".join(text.split()))
-    return "".join(
-        _formula(piece) if number % 2 else piece.translate(_TEX_LETTERS)
-        for number, piece in enumerate(pieces)
+    return " ".join(
+        "".join(
+            clean_prose.translate(_TEX_LETTERS) + _formula(formula)
+            for clean_prose, formula in split_formulas(clean(text))
+        ).split()
     )
 
 
-def _formula(formula: str) -> str:
+def _formula(source: str) -> str:
     """Return a formula as it is where its braces pair, else as text: the field would not end."""
-    is_kept = not formula.endswith("\\$") and all(
-        _pair(braces.findall(formula)) for braces in _COUNTED_BRACES
+    if not source:
+        return ""
+    formula = f"${source}$"
+    is_kept = (
+        "$" not in source
+        and not source.endswith("\\")
+        and all(_pair(braces.findall(formula)) for braces in _COUNTED_BRACES)
     )
     return formula if is_kept else formula.translate(_TEX_LETTERS)
 
@@ -155,7 +208,7 @@ def _key(paper: Paper, id: int) -> str:
     name = _in_ascii(family_name(paper.authors[0])) if paper.authors else ""
     written = filter(None, map(_in_ascii, paper.title.split()))
     words = [word for word in written if word not in LEADING_WORDS]
-    year = _year(paper) or ""
+    year = cite(paper).year or ""
     if words:
         return f"{name}{year}{words[0]}" if name else f"{''.join(words[:3])}{year}"
     values = (_first(paper, scheme).casefold() for scheme in ("arxiv", "doi", *paper.keys))
@@ -178,6 +231,14 @@ def _unused_key(key: str, used: set[str]) -> str:
     return unique
 
 
+def _with_keys(records: Iterable[FoundPaper]) -> Iterator[tuple[str, FoundPaper]]:
+    """Yield papers with keys that are unique in this export."""
+    used: set[str] = set()
+    for record in records:
+        key = _key(record.stored.paper, record.stored.id)
+        yield _unused_key(key[:_LONGEST_KEY], used), record
+
+
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
     def set_header(self, count: int) -> str:
         """Without the number that rispy writes before each reference."""
@@ -191,31 +252,90 @@ def _ris(records: Iterable[FoundPaper]) -> Iterator[str]:
 
 def _reference(record: FoundPaper) -> dict[str, Any]:
     paper = record.stored.paper
-    arxiv, url = _first(paper, "arxiv"), paper.url or paper.pdf_url
+    citation, url = cite(paper), page_url(paper)
+    arxiv, pmid = citation.arxiv, citation.pmid
+    is_article = citation.type is WorkType.ARTICLE
+    is_in_venue = citation.type in _IN_VENUES
+    pmid_note = f"PMID: {pmid}" if arxiv and pmid else ""
     fields: dict[str, str | list[str]] = {
-        "type_of_reference": _type(paper)[1],
-        "title": paper.title,
+        "type_of_reference": _TYPES[citation.type].ris,
+        "title": one_line(paper.title),
         # `Family, Given, Suffix`: readers take other names for organisations.
-        "authors": [", ".join(filter(None, split_person(a) or (a,))) for a in paper.authors],
-        "abstract": paper.abstract,
-        "journal_name": paper.venue,
-        "year": str(_year(paper) or ""),
-        # `2024/10/07`, or `2024/10//` for a month.
-        "date": _day(paper).replace("-", "/") + "//" * (not paper.day and paper.month is not None),
-        "doi": _first(paper, "doi"),
-        "name_of_database": "arXiv" if arxiv else "",
-        "accession_number": f"arXiv:{arxiv}" if arxiv else "",
+        "authors": [
+            ", ".join(filter(None, (author.family, author.given, author.suffix)))
+            for author in citation.authors
+        ],
+        "abstract": one_line(paper.abstract),
+        "journal_name": citation.venue if is_article else "",
+        "secondary_title": citation.venue if is_in_venue and not is_article else "",
+        "publisher": "" if is_in_venue else citation.server or citation.venue,
+        "type_of_work": "Preprint" if citation.type is WorkType.PREPRINT else "",
+        "year": str(citation.year or ""),
+        "date": _ris_date(citation),
+        "doi": citation.doi,
+        "name_of_database": "arXiv" if arxiv else "PubMed" if pmid else "",
+        "accession_number": f"arXiv:{arxiv}" if arxiv else pmid,
         "urls": [url] if url else [],
         "file_attachments1": pdf_url(paper),
-        "notes": [note for note in (*_notes(record), _links(paper)) if note],
+        "keywords": list(keywords(paper)),
+        "notes": [note for note in (pmid_note, *_notes(record)) if note],
     }
     return {name: _on_one_line(value) for name, value in fields.items() if value}
+
+
+def _ris_date(citation: Citation) -> str:
+    """Return a date as RIS has it: `2024/10/07`, or `2024/10//` for a month."""
+    if len(citation.date) < 2:
+        return ""
+    return "/".join(f"{number:02}" for number in citation.date) + "//" * (len(citation.date) == 2)
 
 
 def _on_one_line(value: str | list[str]) -> str | list[str]:
     if isinstance(value, str):
         return " ".join(value.split())
     return [" ".join(text.split()) for text in value]
+
+
+def _csl_json(records: Iterable[FoundPaper]) -> Iterator[str]:
+    yield from _json_list("[", map(_csl_item, _with_keys(records)), "]")
+
+
+def _csl_item(keyed: tuple[str, FoundPaper]) -> dict[str, Any]:
+    """Return a paper as an item of CSL 1.0.2 (https://docs.citationstyles.org)."""
+    key, record = keyed
+    paper = record.stored.paper
+    citation = cite(paper)
+    is_preprint = citation.type is WorkType.PREPRINT
+    is_in_venue = citation.type in _IN_VENUES
+    arxiv = f"arXiv:{citation.arxiv}" if citation.arxiv else ""
+    fields = {
+        "id": key,
+        "type": _TYPES[citation.type].csl,
+        "title": one_line(paper.title),
+        "author": [_csl_name(author) for author in citation.authors],
+        "container-title": citation.venue if is_in_venue else "",
+        "publisher": "" if is_in_venue else citation.server or citation.venue,
+        "genre": "Preprint" if is_preprint else "",
+        "number": arxiv if is_preprint else "",
+        "archive": "arXiv" if arxiv else "",
+        "archive_location": arxiv,
+        "issued": {"date-parts": [list(citation.date)]} if citation.date else {},
+        "DOI": citation.doi,
+        "PMID": citation.pmid,
+        "URL": page_url(paper),
+        "keyword": ", ".join(word.translate(_BETWEEN_KEYWORDS) for word in keywords(paper)),
+        "abstract": one_line(paper.abstract),
+        # Styles print notes, but not this.
+        "annote": "; ".join(_notes(record)),
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _csl_name(author: Author) -> dict[str, str]:
+    if not author.given:
+        return {"literal": author.family}
+    parts = {"family": author.family, "given": author.given, "suffix": author.suffix}
+    return {name: part for name, part in parts.items() if part}
 
 
 def _links(paper: Paper) -> str:
@@ -229,8 +349,8 @@ _COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
     "authors": lambda record: "; ".join(record.stored.paper.authors),
     "abstract": lambda record: record.stored.paper.abstract,
     "published": lambda record: _day(record.stored.paper),
-    "year": lambda record: _year(record.stored.paper) or "",
-    "venue": lambda record: record.stored.paper.venue,
+    "year": lambda record: cite(record.stored.paper).year or "",
+    "venue": lambda record: record.stored.paper.venue or cite(record.stored.paper).server,
     "url": lambda record: record.stored.paper.url,
     "pdf_url": lambda record: record.stored.paper.pdf_url,
     "doi": lambda record: _first(record.stored.paper, "doi"),
@@ -251,18 +371,14 @@ def csv_lines(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Itera
 
 
 def _json(records: Iterable[FoundPaper]) -> Iterator[str]:
-    yield '{"papers": ['
-    for number, record in enumerate(records):
-        yield ("," if number else "") + "\n" + json.dumps(paper_json(record), ensure_ascii=False)
-    yield "\n]}\n"
+    yield from _json_list('{"papers": [', map(paper_json, records), "]}")
 
 
-def _type(paper: Paper) -> tuple[str, str]:
-    return _TYPES.get(paper.type) or (("article", "JOUR") if paper.venue else ("misc", "GEN"))
-
-
-def _year(paper: Paper) -> int | None:
-    return paper.year or (paper.month.year if paper.month else None)
+def _json_list(start: str, items: Iterable[Mapping[str, Any]], end: str) -> Iterator[str]:
+    yield start
+    for number, item in enumerate(items):
+        yield ("," if number else "") + "\n" + json.dumps(item, ensure_ascii=False)
+    yield f"\n{end}\n"
 
 
 def _day(paper: Paper) -> str:
@@ -273,31 +389,27 @@ def _day(paper: Paper) -> str:
 
 
 def _notes(record: FoundPaper) -> list[str]:
-    """Return a line that a machine wrote, with its maker, and where to find the paper."""
-    note = record.note
+    """Return our own words about a paper, which no bibliography should print.
+
+    They are a line that a machine wrote, with its maker, the last list of a paper without a link,
+    and what belongs to it.
+    """
+    note, paper = record.note, record.stored.paper
     line = f"{note.maker}: {note.line}" if note and note.line else ""
-    return [text for text in (line, _where(record.stored.paper)) if text]
-
-
-def _where(paper: Paper) -> str:
-    """Return where to find a paper without a link: a search for its title, and its last list."""
-    if page_url(paper):
-        return ""
-    search = f"search: {title_link(paper, '').url}"
-    last = paper.last_listed
-    if not last:
-        return search
-    guessed = " (year guessed)" if last.year_guessed else ""
-    return f"listed {last.day}{guessed} by {last.source}; {search}"
+    last = None if page_url(paper) else paper.last_listed
+    guessed = " (year guessed)" if last and last.year_guessed else ""
+    listed = f"listed {last.day}{guessed} by {last.source}" if last else ""
+    return [text for text in (line, listed, _links(paper)) if text]
 
 
 def _first(paper: Paper, scheme: str) -> str:
     return next(iter(paper.identifiers(scheme)), "")
 
 
-_WRITERS: dict[Format, Callable[[Iterable[FoundPaper]], Iterator[str]]] = {
+_WRITERS: Mapping[Format, Callable[[Iterable[FoundPaper]], Iterator[str]]] = {
     "bibtex": _bibtex,
     "ris": _ris,
+    "csl-json": _csl_json,
     "csv": lambda records: csv_lines(
         _COLUMNS, ([value(record) for value in _COLUMNS.values()] for record in records)
     ),

@@ -5,6 +5,7 @@ A search link is made when a digest is rendered and is never stored as a paper's
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from monitor.model import DigestPaper, Paper
 from monitor.text.addresses import is_known_forge, paper_links
 
 _LONGEST_URL = 2_000
+# What no address may have behind its host (RFC 3986, appendix A), although browsers open it.
+_NOT_IN_ADDRESSES = re.compile(r"[][{}|\\^`\"<>]|%(?![0-9A-Fa-f]{2})")
 # Search engines read no longer ones, and a title's beginning finds it.
 _LONGEST_QUERY = 200
 
@@ -51,7 +54,10 @@ class Link:
 
 @lru_cache(1_024)  # asked several times for each paper that a digest shows
 def web_url(url: str) -> str:
-    """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
+    """Return an address that may be linked to (http or https, one word), or nothing.
+
+    Signs that an address cannot have are percent-encoded: feed readers and validators refuse them.
+    """
     if len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
         return ""
     try:
@@ -60,7 +66,10 @@ def web_url(url: str) -> str:
         return ""
     # Browsers end a host at a backslash, and `urlsplit` does not.
     is_web = parts.scheme in ("http", "https") and parts.hostname and "\\" not in parts.netloc
-    return url if is_web else ""
+    if not is_web:
+        return ""
+    start = url.index("//") + 2 + len(parts.netloc)
+    return url[:start] + _NOT_IN_ADDRESSES.sub(lambda sign: quote(sign[0], safe=""), url[start:])
 
 
 def title_link(paper: Paper, search: str) -> Link:

@@ -36,6 +36,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, said_once, sections, wording
+from monitor.digest.citation_tags import context_object
 from monitor.digest.excerpt import excerpt, excerpt_beside_line, headline, whole_abstract
 from monitor.digest.links import Link
 from monitor.digest.passage import Passage
@@ -186,7 +187,7 @@ def _templates_in(folder: Path) -> Iterator[str]:
 def slack_link(text: str | Passage, url: str) -> Markup:
     """A link in mrkdwn, or only its text when the URL is not one that may be linked to."""
     label = clean(text.text if isinstance(text, Passage) else text)
-    target = escape_mrkdwn(links.web_url(url).replace("|", "%7C"))
+    target = escape_mrkdwn(links.web_url(url))
     if not target:
         return Markup(escape_mrkdwn(label))
     return Markup(f"<{target}|{escape_mrkdwn(label.replace('|', '¦'))}>")
@@ -333,6 +334,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "authors": wording.shorten_authors,
     "because": about.because,
     "byline": wording.byline,
+    "coins": lambda entry: context_object(entry.paper),
     "counted": wording.format_count,
     "dated": wording.format_date,
     "day": wording.format_day,

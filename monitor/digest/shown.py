@@ -100,7 +100,13 @@ def to_readable_text(text: str) -> str:
     """Return `text` with its formulas, accents and commands as plain Unicode."""
     if not _SIGNS.search(text):
         return text
-    return "".join(_prose(prose) + _formula(formula) for prose, formula in _split(text))
+    return "".join(prose + _formula(formula) for prose, formula in split_formulas(text))
+
+
+def split_formulas(text: str) -> Iterator[tuple[str, str]]:
+    """Yield pieces of readable prose, each with the LaTeX of the formula behind it or ""."""
+    for prose, formula in _split(text):
+        yield _prose(prose), formula
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ from monitor.text.person_names import family_name as family_name
 from monitor.text.person_names import given_name_first as given_name_first
 from monitor.text.person_names import is_anonymous as is_anonymous
 from monitor.text.person_names import is_group as is_group
+from monitor.text.person_names import split_inverted as split_inverted
 from monitor.text.person_names import split_person as split_person
 from monitor.text.plurals import form_of as form_of
 from monitor.text.plurals import singular as singular

@@ -46,6 +46,9 @@ _NOBODY = frozenset(
         "et al.",
     )
 )
+# "Doe, Jane and Roe, Richard" are two, and "Smith & Sons, London" is none.
+_BETWEEN_PARTIES = word_set("and & et und y")
+_MOST_GIVEN_NAMES = 4
 
 # Roughly as passports transliterate Cyrillic; small letters only.
 CYRILLIC = str.maketrans(
@@ -89,6 +92,28 @@ def split_person(name: str) -> tuple[str, str, str] | None:
     inner = range(1, len(words) - 1)
     begin = next((n for n in inner if words[n] in PARTICLES), len(words) - 1)
     return " ".join(words[begin:]), " ".join(words[:begin]), suffix
+
+
+def split_inverted(name: str) -> tuple[str, str, str] | None:
+    """Return the parts of "Doe, Jane" or "Doe, Jane, Jr.", as `split_person` does of other names.
+
+    None for names of groups, as far as they can be known, and those without a comma.
+    """
+    parts = [part.strip() for part in name.split(",")]
+    family, given, suffix = [*parts, "", ""][:3]
+    words = given.split()
+    is_person = (
+        len(parts) in (2, 3)
+        and all(parts)
+        and not is_group(name)
+        and not SUFFIX.match(given)
+        and (not suffix or SUFFIX.match(suffix))
+        and len(words) <= _MOST_GIVEN_NAMES
+        and words[0][0].isalpha()
+        and words[0] != words[0].lower()
+        and not any(word.lower() in _BETWEEN_PARTIES for word in [*words, *family.split()])
+    )
+    return (family, given, suffix) if is_person else None
 
 
 def given_name_first(name: str) -> str:

@@ -22,6 +22,7 @@ from starlette.responses import (
     Response,
 )
 
+from monitor.commands.export import FILES
 from monitor.commands.slack_answers import SlackAnswers
 from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
@@ -294,6 +295,7 @@ class Visit(Request):
             titles=self.runtime.titles,
             zones=self.site.zones,
             most_listed=MOST_LISTED,
+            export_files=tuple(FILES.values()),
             can_log_out=self.can_log_out,
             problem=problem and _on_pages(problem),
             typed=state.get("typed", {}),

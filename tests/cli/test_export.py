@@ -1,12 +1,17 @@
-"""Papers as BibTeX, RIS, CSV and JSON: other programs read them, and so do our own sources."""
+"""Papers as BibTeX, RIS, CSL-JSON, CSV and JSON, as our own sources and libraries read them.
+
+What other programs make of them is in `tests/exports`.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from datetime import UTC, date, datetime
 from itertools import accumulate, pairwise
+from typing import Any
 
 import pytest
 import rispy
@@ -17,11 +22,13 @@ from msgspec.structs import replace
 
 from monitor.commands.export import FORMATS, Format, export
 from monitor.commands.paper_search import FoundPaper
-from monitor.model import ListedDay, Paper, StoredPaper
+from monitor.digest.citation import WorkType, cite
+from monitor.model import REPORT, ListedDay, Paper, StoredPaper, record_of
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.ris import Ris
 from tests.cli.conftest import Say
+from tests.exports.papers import OF_EACH_KIND
 from tests.house import AGENTS, BANDITS, House
 from tests.sources.scenario import read
 
@@ -49,18 +56,25 @@ def papers_in(kind: type[Source], text: str) -> list[Paper]:
     return list(reading.papers)
 
 
-def test_a_paper_without_a_link_has_a_search_and_its_last_list_in_a_note() -> None:
+def csl(*papers: Paper) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(written("csl-json", *papers))
+    return items
+
+
+def test_our_own_words_are_where_no_style_prints_them_and_a_search_is_no_link() -> None:
     listed = (ListedDay(date(2026, 3, 12), "page"), ListedDay(date(2026, 3, 14), "page", True))
-    search = "search: https://scholar.google.com/scholar?q=%22Sand+moves%22"
-    notes = {listed: f"listed 2026-03-14 (year guessed) by page; {search}", (): search}
-    for days, note in notes.items():
-        paper = Paper("Sand moves", listed=days)
-        [entry] = parse_string(written("bibtex", paper)).entries
-        assert entry["note"].replace("\\", "") == note
-        assert rispy.loads(written("ris", paper))[0]["notes"] == [note]
-    linked = replace(paper, url="https://papers.example.org/1")
-    assert "note" not in parse_string(written("bibtex", linked)).entries[0]
-    assert "notes" not in rispy.loads(written("ris", linked))[0]
+    note = "listed 2026-03-14 (year guessed) by page"
+    paper = Paper("Sand moves", listed=listed)
+    [entry] = parse_string(written("bibtex", paper)).entries
+    assert entry["annote"] == note and "note" not in entry.fields_dict
+    assert rispy.loads(written("ris", paper))[0]["notes"] == [note]
+    [item] = csl(paper)
+    assert item["annote"] == note and "note" not in item
+    for form in ("bibtex", "ris", "csl-json"):
+        for other in (replace(paper, url="https://papers.example.org/1"), Paper("Sand moves")):
+            text = written(form, other)  # type: ignore[arg-type]
+            assert "listed" not in text and "annote" not in text and "N1" not in text
+        assert "search" not in written(form, paper)  # type: ignore[arg-type]
 
 
 def test_links_are_where_programs_look_and_styles_do_not_print_them() -> None:
@@ -69,11 +83,119 @@ def test_links_are_where_programs_look_and_styles_do_not_print_them() -> None:
     [entry] = parse_string(written("bibtex", paper)).entries
     assert entry["annote"].replace("\\_", "_") == links
     assert rispy.loads(written("ris", paper))[0]["notes"][-1] == links
+    assert csl(paper)[0]["annote"] == links
     [row] = csv.DictReader(io.StringIO(written("csv", paper)))
     assert row["links"] == links and list(row)[-1] == "links"
     assert '"links": [{"kind": "code", "url": "https://github.com/a/sand_1"}' in written(
         "json", paper
     )
+
+
+ARXIV = Paper("Sand", keys={"arxiv": "2410.05434"}, categories=("cs.LG", "stat.ML"))
+BIORXIV = {"doi": "10.1101/123456"}
+MEDRXIV = "https://www.medrxiv.org/content/10.1101/2024.01.02.24300001v1"
+
+
+@pytest.mark.parametrize(
+    ("paper", "type_", "place"),
+    [
+        (ARXIV, WorkType.PREPRINT, "arXiv"),
+        (replace(ARXIV, venue="arXiv.org", type="journalarticle"), WorkType.PREPRINT, "arXiv"),
+        (replace(ARXIV, keys=ARXIV.keys | {"doi": "10.1/x"}), WorkType.PREPRINT, "arXiv"),
+        (replace(ARXIV, venue="Phys.Rev.D76:013009,2007"), WorkType.ARTICLE, ""),
+        (replace(ARXIV, venue="NeurIPS"), WorkType.CONFERENCE_PAPER, ""),
+        (Paper("Sand", keys=BIORXIV), WorkType.PREPRINT, "bioRxiv"),
+        (Paper("Sand", keys=BIORXIV, url=MEDRXIV), WorkType.PREPRINT, "medRxiv"),
+        (Paper("Sand", keys={"doi": ("10.1101/1", "10.1/x")}), WorkType.OTHER, ""),
+        (Paper("Sand", keys={"doi": "10.5281/zenodo.1"}), WorkType.PREPRINT, "Zenodo"),
+        (Paper("Sand", type="preprint", venue="ChemRxiv"), WorkType.PREPRINT, "ChemRxiv"),
+        (Paper("Sand", venue="CoRR"), WorkType.PREPRINT, "CoRR"),
+        (Paper("Sand", venue="Submitted to ICLR 2025"), WorkType.PREPRINT, ""),
+        (
+            Paper("Sand", type="preprint", venue="Nature", keys={"doi": "10.1038/1"}),
+            WorkType.ARTICLE,
+            "",
+        ),
+        (Paper("Sand", type="article", venue="Proc. of the ACL"), WorkType.CONFERENCE_PAPER, ""),
+        (
+            Paper("Sand", venue="Proceedings of the National Academy of Sciences"),
+            WorkType.ARTICLE,
+            "",
+        ),
+        (
+            Paper("Sand", venue="Conference of Sand", type="journal article"),
+            WorkType.ARTICLE,
+            "",
+        ),
+        (Paper("Sand", venue="PhD thesis, MIT"), WorkType.THESIS, ""),
+        (Paper("Sand", venue="Technical Report, RAND"), WorkType.REPORT, ""),
+        (Paper("Sand", venue="X", keys={"dblp": "conf/x/1"}), WorkType.CONFERENCE_PAPER, ""),
+        (Paper("Sand", keys={"dblp": "journals/corr/abs-1"}), WorkType.PREPRINT, ""),
+        (Paper("Sand", keys={"pmid": "1"}, type="case reports"), WorkType.ARTICLE, ""),
+        (Paper("Sand", type=REPORT), WorkType.OTHER, ""),
+        *((paper, type_, cite(paper).server) for type_, paper in OF_EACH_KIND.items()),
+    ],
+)
+def test_a_work_is_what_its_type_identifiers_and_venue_say(
+    paper: Paper, type_: WorkType, place: str
+) -> None:
+    citation = cite(paper)
+    assert (citation.type, citation.server) == (type_, place)
+
+
+def test_a_preprint_has_its_server_and_class_and_what_styles_print_of_it() -> None:
+    [entry] = parse_string(written("bibtex", ARXIV)).entries
+    assert {name: field.value for name, field in entry.fields_dict.items()} == {
+        "title": "{Sand}",
+        "year": "2024",
+        "month": "10",
+        "eprint": "2410.05434",
+        "archiveprefix": "arXiv",
+        "primaryclass": "cs.LG",
+        "keywords": "cs.LG, stat.ML",
+        "publisher": "arXiv",
+    }
+    [reference] = rispy.loads(written("ris", ARXIV))
+    assert reference["type_of_reference"] == "UNPB" and reference["publisher"] == "arXiv"
+    assert reference["keywords"] == ["cs.LG", "stat.ML"]
+    [item] = csl(ARXIV)
+    assert (item["type"], item["genre"], item["publisher"]) == ("article", "Preprint", "arXiv")
+    assert item["number"] == "arXiv:2410.05434" and item["URL"].endswith("/2410.05434")
+    [entry] = parse_string(written("bibtex", Paper("Sand", keys=BIORXIV))).entries
+    assert (entry["howpublished"], entry["publisher"]) == ("bioRxiv", "bioRxiv")
+
+
+def test_an_article_has_its_PMID_and_the_DOI_of_its_journal() -> None:
+    dois = ("10.1101/123456", "10.1000/xyz")
+    paper = replace(OF_EACH_KIND[WorkType.ARTICLE], keys={"doi": dois, "pmid": "123"})
+    [entry] = parse_string(written("bibtex", paper)).entries
+    assert (entry["doi"], entry["pmid"]) == ("10.1000/xyz", "123")
+    [reference] = rispy.loads(written("ris", paper))
+    assert (reference["accession_number"], reference["name_of_database"]) == ("123", "PubMed")
+    [item] = csl(paper)
+    assert (item["DOI"], item["PMID"]) == ("10.1000/xyz", "123")
+    both = replace(paper, keys=paper.keys | {"arxiv": "2410.05434"})
+    assert "PMID: 123" in rispy.loads(written("ris", both))[0]["notes"]
+
+
+def test_a_preprint_whose_first_day_is_unknown_has_the_year_of_its_version() -> None:
+    at = datetime(2019, 5, 1, tzinfo=UTC)
+    bound = replace(record_of(Paper("Sand", keys=BIORXIV), "a"), published=at, precision="bound")
+    for paper, year in ((replace(bound, updated=at), "2019"), (bound, "")):
+        [row] = csv.DictReader(io.StringIO(written("csv", paper)))
+        assert (row["year"], row["venue"]) == (year, "bioRxiv")
+
+
+def test_the_latex_of_a_record_is_read_and_formulas_stay_for_TeX() -> None:
+    text = r"\emph{Sand} costs 10\% of $x_{1}$, by \'Etienne \& \textbf{others} \cite{a}"
+    paper = Paper(text, text, (r"Erd\H{o}s, P\'al",))
+    [entry] = parse_string(written("bibtex", paper)).entries
+    tex = r"Sand costs 10\% of $x_{1}$, by Étienne \& others"
+    assert entry["abstract"] == tex and entry["author"] == "Erdős, Pál"
+    plain = "Sand costs 10% of x₁, by Étienne & others"
+    [reference], [item] = rispy.loads(written("ris", paper)), csl(paper)
+    assert (reference["abstract"], item["abstract"], item["title"]) == (plain, plain, plain)
+    assert item["author"] == [{"family": "Erdős", "given": "Pál"}]
 
 
 def test_a_date_is_written_as_far_as_it_is_known() -> None:
@@ -93,7 +215,8 @@ def test_what_is_written_is_read_again(format_: Format, kind: type[Source], star
     text = written(format_, PAPER, Paper("Untitled"))
     assert text.startswith(start) and "\n1.\n" not in text
     one, other = papers_in(kind, text)
-    assert (one.title, one.authors, one.venue) == (PAPER.title, PAPER.authors, PAPER.venue)
+    title = PAPER.title if format_ == "bibtex" else PAPER.title.replace("$O(n^2)$", "O(n²)")
+    assert (one.title, one.authors, one.venue) == (title, PAPER.authors, PAPER.venue)
     assert one.abstract == "We plan. It costs #1."
     assert one.keys["doi"] == "10.1000/xyz_(7)" and one.keys["arxiv"] == "2403.00001"
     assert one.url.replace("%7B1%7D", "{1}") == PAPER.url
@@ -113,7 +236,7 @@ def count_entries(text: str) -> int:
     [
         ("} alone", r"\textbraceright{} alone"),
         ("{ alone", r"\textbraceleft{} alone"),
-        (r"\{a\}", r"\textbackslash{}\textbraceleft{}a\textbackslash{}\textbraceright{}"),
+        (r"\{a\}", r"\textbraceleft{}a\textbraceright{}"),
         (r"$x_{1}$ and $\{x\}$", r"$x_{1}$ and $\{x\}$"),
         (r"$\{x$", r"\$\textbackslash{}\textbraceleft{}x\$"),
         (r"$\\{x}$", r"\$\textbackslash{}\textbackslash{}\textbraceleft{}x\textbraceright{}\$"),
@@ -245,7 +368,7 @@ def test_ris_has_the_tags_of_the_standard_and_names_as_reference_managers_read_t
         "DA  - 2024/03/01",
         "PY  - 2024",
         "AN  - arXiv:2403.00001",
-        "UR  - https://papers.example.org/{1}?a=1&b=2",
+        "UR  - https://papers.example.org/%7B1%7D?a=1&b=2",
         "L1  - https://arxiv.org/pdf/2403.00001",
     } < set(lines)
 

@@ -44,7 +44,7 @@ ADA, BOB, CAROL = "ada@example.org", "bob@example.org", "carol@example.org"
 OWNED = BOBS, CAROLS = "A Reference of Bob's Own", "What Carol Alone Cites"
 # What only an answer to a login may contain.
 PRIVATE = (ADA, BOB, CAROL, AGENTS[0], BANDITS[0], FOLDING[0], "language AND agent", *OWNED)
-DIGEST, FORMATS = "{subscription}/{period}", ("bib", "ris", "csv", "json")
+DIGEST, FORMATS = "{subscription}/{period}", ("bib", "ris", "csl.json", "csv", "json")
 LINK, ONE_LINK = "/r/{token}/{paper}/{direction}", "/r/{token}/{paper}"
 
 ANYONE, READER, OPERATOR, NEVER = 0, 1, 2, 3

@@ -148,22 +148,23 @@ def test_the_feed_of_a_search(lived: House) -> None:
         assert (refused.status_code, len(hint)) == (400, 1)
 
 
-@pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])
+@pytest.mark.parametrize("ending", ["bib", "ris", "csl.json", "csv", "json"])
 def test_a_search_with_its_parameters_and_a_paper_are_exported(
     asked: httpx.Client, ending: str
 ) -> None:
-    [path] = {one for one in links(asked.get("/papers?q=exploration").text) if ending in one}
+    search = f"/papers.{ending}?"
+    [path] = {one for one in links(asked.get("/papers?q=exploration").text) if search in one}
     answer = asked.get(path)
     assert BANDITS[0] in answer.text and AGENTS[0] not in answer.text
     assert answer.headers["content-disposition"] == f'attachment; filename="papers.{ending}"'
     nothing = asked.get(f"/papers.{ending}?source=none")
     assert nothing.status_code == 200 and BANDITS[0] not in nothing.text
-    media_type = "application/json" if ending == "json" else "text/plain; charset=utf-8"
+    media_type = "application/json" if ending.endswith("json") else "text/plain; charset=utf-8"
     for faulty in ("?q=(agents", "?since=yesterday"):
         refused = asked.get(f"/papers.{ending}{faulty}")
         assert (refused.status_code, refused.headers["content-type"]) == (400, media_type)
         assert "<" not in refused.text
-    [path] = {path for path in links(asked.get("/papers/1").text) if path.endswith(ending)}
+    [path] = {p for p in links(asked.get("/papers/1").text) if p.endswith(f"/1.{ending}")}
     answer = asked.get(path)
     assert AGENTS[0] in answer.text
     assert answer.headers["content-disposition"] == f'attachment; filename="paper-1.{ending}"'

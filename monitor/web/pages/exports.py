@@ -8,7 +8,7 @@ from functools import partial
 from starlette.responses import Response, StreamingResponse
 
 from monitor.commands.explain import find_paper
-from monitor.commands.export import MAX_PAPERS, Format, export
+from monitor.commands.export import FILES, FORMATS, MAX_PAPERS, Format, export
 from monitor.commands.paper_search import FoundPaper, find_all, load_each, load_found
 from monitor.web.access import Role
 from monitor.web.pages.digests import digest_of
@@ -16,48 +16,41 @@ from monitor.web.pages.search import SearchForm
 from monitor.web.routes import Routes
 from monitor.web.site import SEARCHES, Visit
 
-# By the ending of the address.
-FORMATS: dict[str, tuple[Format, str]] = {
-    "bib": ("bibtex", "application/x-bibtex; charset=utf-8"),
-    "ris": ("ris", "application/x-research-info-systems; charset=utf-8"),
-    "csv": ("csv", "text/csv; charset=utf-8"),
-    "json": ("json", "application/json"),
-}
-
 routes = Routes()
 
 
-def export_search(ending: str, visit: Visit) -> Response:
+def export_search(format_: Format, visit: Visit) -> Response:
     search = SearchForm.of(visit)
     wanted = search.filter(visit)
     papers = find_all(visit.runtime, search.q, wanted, most=MAX_PAPERS, bounded=True)
-    return stream(papers, ending, "papers")
+    return stream(papers, format_, "papers")
 
 
-def export_digest(ending: str, visit: Visit) -> Response:
+def export_digest(format_: Format, visit: Visit) -> Response:
     groups = digest_of(visit).groups
     ids = list(dict.fromkeys(entry.paper_id for group in groups for entry in group.entries))
-    return stream(load_each(visit.runtime, ids[:MAX_PAPERS]), ending, "digest")
+    return stream(load_each(visit.runtime, ids[:MAX_PAPERS]), format_, "digest")
 
 
-def export_paper(ending: str, visit: Visit) -> Response:
+def export_paper(format_: Format, visit: Visit) -> Response:
     with visit.runtime.database.reading() as tx:
         stored = find_paper(tx, visit.path_params["id"])
         papers = load_found(tx, [stored.id])
-    return stream(iter(papers), ending, f"paper-{stored.id}")
+    return stream(iter(papers), format_, f"paper-{stored.id}")
 
 
-def stream(records: Iterator[FoundPaper], ending: str, name: str) -> Response:
-    format_, media_type = FORMATS[ending]
+def stream(records: Iterator[FoundPaper], format_: Format, name: str) -> Response:
+    _, ending, media_type = FILES[format_]
     headers = {"content-disposition": f'attachment; filename="{name}.{ending}"'}
     return StreamingResponse(export(records, format_), media_type=media_type, headers=headers)
 
 
-for _ending in FORMATS:
+for _format in FORMATS:
     for _path, _thread, _export, _takes in (
         ("/papers", SEARCHES, export_search, SearchForm.__slots__),
         ("/papers/{id}", "", export_paper, ()),
         ("/digests/{subscription}/{period}", "", export_digest, ()),
     ):
-        _add = routes.page(f"{_path}.{_ending}", Role.READER, _thread, takes=_takes, is_stream=True)
-        _add(partial(_export, _ending))
+        _address = f"{_path}.{FILES[_format].ending}"
+        _add = routes.page(_address, Role.READER, _thread, takes=_takes, is_stream=True)
+        _add(partial(_export, _format))

@@ -22,6 +22,7 @@ from monitor.commands.ratings import (
 )
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.commands.subscriptions import subscriptions_of
+from monitor.digest.citation_tags import citation_tags
 from monitor.digest.look_up_words import describe_look_up
 from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
@@ -76,6 +77,7 @@ def one_paper(visit: Visit) -> Response:
         known=known,
         seen=[(sighting, describe(sighting.recognised)) for sighting in known.origin.sightings],
         known_from=known_from(known, visit.zone, shown),
+        citation_tags=list(citation_tags(stored.paper)),
         entry=show_paper(runtime, stored, known.origin.sightings, topics, visit.libraries),
         marks=marks,
         revisions=describe_revisions(texts, stored),
@@ -203,4 +205,4 @@ def saved_feed(visit: Visit) -> Response:
 @routes.page("/saved.bib", Role.READER, is_stream=True)
 def export_saved(visit: Visit) -> Response:
     papers = (paper for paper, _ in saved(visit.runtime, who=visit.viewer.author))
-    return stream(papers, "bib", "saved")
+    return stream(papers, "bibtex", "saved")

@@ -8,7 +8,7 @@ from functools import partial
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from monitor.commands.export import bibtex_of_entries, csv_lines
+from monitor.commands.export import FILES, Format, bibtex_of_entries, csv_lines
 from monitor.commands.references import (
     STATES,
     Reference,
@@ -20,7 +20,6 @@ from monitor.commands.references import (
 from monitor.digest.links import page_url
 from monitor.digest.wording import short_day
 from monitor.web.access import Role
-from monitor.web.pages.exports import FORMATS
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit, with_query
 
@@ -102,9 +101,10 @@ def export_csv(visit: Visit) -> Response:
 @routes.page("/references.bib", Role.READER, PAGES, takes=FILTERS)
 def export_bibtex(visit: Visit) -> Response:
     """Return the entries that changed, as they are to be cited now."""
-    return _download("bib", "".join(bibtex_of_entries(changed_entries(_selected(visit)))))
+    return _download("bibtex", "".join(bibtex_of_entries(changed_entries(_selected(visit)))))
 
 
-def _download(ending: str, content: str) -> Response:
+def _download(format_: Format, content: str) -> Response:
+    _, ending, media_type = FILES[format_]
     headers = {"content-disposition": f'attachment; filename="references.{ending}"'}
-    return Response(content, headers=headers, media_type=FORMATS[ending][1])
+    return Response(content, headers=headers, media_type=media_type)

@@ -164,7 +164,7 @@ def search_papers(visit: Visit) -> Response:
         search=search,
         entries=entries,
         page=page,
-        feed=feed_path(visit, SEARCH, hashed(with_query("", fields)), **fields),
+        feed="" if fault else feed_path(visit, SEARCH, hashed(with_query("", fields)), **fields),
         fault=fault,
         sources=told_apart(visit.source_titles),
         topics=told_apart(visit.topic_titles),

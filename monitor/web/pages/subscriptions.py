@@ -36,6 +36,7 @@ from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import ALL, address_of, lasting
 from monitor.store.topics import judgements, matches
 from monitor.web.access import Role
+from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
 from monitor.web.routes import Form, Routes
 from monitor.web.site import Visit, go, name_of, told_apart, with_query
 
@@ -152,6 +153,7 @@ def one_subscription(visit: Visit) -> Response:
         group_rules=runtime.group_rules,
         newest=newest,
         waiting=waiting,
+        feed=feed_path(visit, SUBSCRIPTION, name),
         ratings=len({(answer.paper_id, answer.who.casefold()) for answer in answers}),
     )
 
@@ -220,6 +222,7 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
         is_folder=address_of(address) in _folders(runtime),
         page=page,
         reports=[(known, reader_status(runtime, known.name, address)) for known in reports],
+        feeds={known.name: feed_path(visit, SUBSCRIPTION, known.name) for known in reports},
         sent=describe_schedule,
         deliveries=sent,
         words={state: words.to_reader for state, words in WORDS.items()} if is_own else {},
