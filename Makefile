@@ -21,7 +21,7 @@ IMAGE ?= ghcr.io/$(shell echo '$(GITHUB_REPOSITORY)' | tr A-Z a-z)
 VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
 
-.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image push dist site notes workflows walk pythons
+.PHONY: demo test lowest check format settings bench duel faults zones fuzz fuzz-records month night limits same samples seeds exports picture clean lock sbom audit image push dist site notes workflows walk pythons
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -109,6 +109,9 @@ samples: $(VENV)/.developing      ## recorded documents and feed sequences of re
 
 seeds: $(VENV)/.developing        ## the dumps in seeds/: papers, false dates, lists that papers were in
 	$(BIN)/python -m tests.seeds
+
+exports: $(VENV)/.developing      ## exports as rispy, BibTeX, biber, citation-js and pandoc read them; of PAPERS, too
+	$(BIN)/python -m tests.exports $(if $(PAPERS),--papers $(PAPERS))
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from urllib.parse import quote
 
 import feedparser
 import httpx
@@ -210,3 +211,40 @@ def test_an_export_that_fails_in_the_middle_is_cut_off_and_logged_once(
     assert failures == [("page failed", "/digests/{subscription}/{period}.csv")]
     # uvicorn closes the connection; it would log a second start as an exception of its own
     assert [one.exc_info for one in caplog.records] == [None]
+
+
+def announced(client: httpx.Client, path: str) -> list[str]:
+    """Return the feeds that the head of a page announces."""
+    head = client.get(path).text.partition("</head>")[0]
+    found = re.findall(r'<link rel="alternate" type="application/atom\+xml" [^>]*>', head)
+    return [path for one in found for path in links(one)]
+
+
+def test_pages_announce_their_feeds_and_show_them(asked: httpx.Client) -> None:
+    for path in ("/topics/agents", "/digests", "/saved", "/papers?q=agent", "/subscriptions/lab"):
+        [feed] = announced(asked, path)
+        assert asked.get(feed).status_code == 200
+        assert path == "/saved" or f'<a href="{feed}">' in asked.get(path).text.replace(
+            "&amp;", "&"
+        )
+    assert announced(asked, "/sources") == announced(asked, "/papers?q=(agent") == []
+
+
+def test_the_page_of_a_person_announces_the_feed_of_each_subscription(lived: House) -> None:
+    lived.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
+    lived.settings["smtp"] = {"host": "127.0.0.1", "from": "papers@example.org"}
+    with pages(lived) as (_, client):
+        [feed] = announced(client, "/people/ada@example.org")
+        assert titles(client.get(feed)) == [AGENTS[0]]
+
+
+def test_reference_managers_find_a_paper_on_its_page_and_several_on_a_digest(
+    asked: httpx.Client,
+) -> None:
+    page = asked.get("/papers/1").text
+    assert f'<meta name="citation_title" content="{AGENTS[0]}">' in page
+    [digest] = {one for one in links(asked.get("/digests").text) if "/lab/" in one}
+    for path, count in ((digest, 1), ("/papers", 3), ("/papers/1", 0)):
+        spans = re.findall(r'<span class="Z3988" title="([^"]*)"></span>', asked.get(path).text)
+        assert len(spans) == count, path
+        assert count != 1 or quote(AGENTS[0], safe="") in spans[0]
