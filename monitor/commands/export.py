@@ -37,11 +37,12 @@ from monitor.digest.citation import (
     one_line,
 )
 from monitor.digest.links import page_url, pdf_url, web_url
-from monitor.digest.shown import split_formulas
+from monitor.digest.shown import split_formulas, to_readable_text
 from monitor.model import Paper
 from monitor.text import CYRILLIC, clean, family_name, is_group, plain
 from monitor.text.addresses import paper_links
 from monitor.text.function_words import LEADING_WORDS
+from monitor.text.latex import STYLE_SWITCH
 
 Format = Literal["bibtex", "ris", "csl-json", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -104,6 +105,8 @@ _COUNTED_BRACES = (re.compile(r"[{}]"), re.compile(r"(?<!\\)[{}]"))
 _PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
 # biber and others part keywords there.
 _BETWEEN_KEYWORDS = str.maketrans({",": " ", ";": " "})
+# Longer ones are text between two signs of other formulas.
+_LONGEST_FORMULA = 300
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 _NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
 # Folding names Greek letters, as in "α-divergence", which no Greek word should become.
@@ -143,7 +146,7 @@ def _entry(paper: Paper, key: str, note: str = "", annote: str = "") -> Entry:
         "title": "{" + _tex(paper.title) + "}",
         "author": " and ".join(map(_bibtex_name, citation.authors)),
         # arXiv's own entries have none: styles print the eprint.
-        types.venue: _tex(citation.venue or ("" if arxiv else citation.server)),
+        types.venue: _escape(citation.venue or ("" if arxiv else citation.server)),
         "year": str(citation.year or ""),
         "month": str(*month),
         "doi": citation.doi.translate(_PERCENT_ENCODED),
@@ -153,49 +156,59 @@ def _entry(paper: Paper, key: str, note: str = "", annote: str = "") -> Entry:
         "pmid": citation.pmid.translate(_PERCENT_ENCODED),
         # Styles make one of `doi` and `eprint`.
         "url": web_url(paper.url) or web_url(paper.pdf_url),
-        "keywords": ", ".join(_tex(word.translate(_BETWEEN_KEYWORDS)) for word in keywords(paper)),
-        "abstract": _tex(paper.abstract),
-        "note": _tex(note),
+        "keywords": ", ".join(
+            _escape(word.translate(_BETWEEN_KEYWORDS)) for word in keywords(paper)
+        ),
+        "abstract": _escape(one_line(paper.abstract)),
+        "note": _escape(note),
         # Styles print notes, but not this; Zotero and JabRef show it.
-        "annote": _tex(annote),
+        "annote": _escape(annote),
     }
     # Zotero has the server of a preprint as its publisher.
-    fields |= {"publisher": _tex(citation.server)} if citation.server else {}
+    fields |= {"publisher": _escape(citation.server)} if citation.server else {}
     return Entry(types.bibtex, key, [Field(name, value) for name, value in fields.items() if value])
 
 
 def _bibtex_name(author: Author) -> str:
     """Write a name as one author: `and` would make two of it, a comma turn its parts around."""
-    family, given, suffix = map(_tex, (author.family, author.given, author.suffix))
+    family, given, suffix = map(_escape, (author.family, author.given, author.suffix))
     if suffix:
         return f"{family}, {suffix}, {given}"
     if given:
         return f"{family}, {given}"
     # BibTeX parts the names that we cannot part, but for those that are none of a person.
-    is_whole = "," in family or is_group(family) or SEVERAL_NAMES.search(family)
+    # A sign is none: biblatex takes `=` for "family=Doe, given=Jane".
+    is_whole = any(s in family for s in ",=") or is_group(family) or SEVERAL_NAMES.search(family)
     return "{" + family + "}" if is_whole or family != author.family else family
 
 
+def _escape(text: str) -> str:
+    return " ".join(text.split()).translate(_TEX_LETTERS)
+
+
 def _tex(text: str) -> str:
+    """Write a text for TeX with its formulas; its other LaTeX is read."""
     return " ".join(
         "".join(
-            clean_prose.translate(_TEX_LETTERS) + _formula(formula)
-            for clean_prose, formula in split_formulas(clean(text))
+            prose.translate(_TEX_LETTERS) + _formula(formula)
+            for prose, formula in split_formulas(clean(text))
         ).split()
     )
 
 
 def _formula(source: str) -> str:
-    """Return a formula as it is where its braces pair, else as text: the field would not end."""
+    """Return a formula for TeX where its braces pair, else as text: the field would not end."""
     if not source:
         return ""
-    formula = f"${source}$"
+    # citation-js refuses a file with a change of style, such as `\rm`, in a formula.
+    formula = f"${STYLE_SWITCH.sub('', source)}$"
     is_kept = (
-        "$" not in source
+        len(source) <= _LONGEST_FORMULA
+        and "$" not in source
         and not source.endswith("\\")
         and all(_pair(braces.findall(formula)) for braces in _COUNTED_BRACES)
     )
-    return formula if is_kept else formula.translate(_TEX_LETTERS)
+    return formula if is_kept else _escape(to_readable_text(f"${source}$"))
 
 
 def _pair(braces: Iterable[str]) -> bool:

@@ -115,7 +115,10 @@ _MATHS = re.compile(
 _ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
 _BACKSLASH = re.compile(r"\$\\backslash\$")
 _LATEX = re.compile(r"[\\{}~$]|--|``|''")
-_SWITCH = re.compile(r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|relax)(?![A-Za-z])\s*")
+# Commands that change the style of all that follows: `{\em words}`.
+STYLE_SWITCH = re.compile(
+    r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|relax)(?![A-Za-z])\s*"
+)
 _STYLE = re.compile(
     r"\\(?!(?:ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG)(?![A-Za-z]))[A-Za-z]{2,30}\*?\s*(?=\{)"
 )
@@ -164,7 +167,7 @@ def _prose(source: str) -> str:
         source = _WORD.sub(lambda match: _WORDS[match[1]], _SILENT.sub("", source))
         # Hyphenation hints and italic corrections become nothing.
         source = _SPACING.sub(lambda match: "" if match[0][1] in "-/!@" else " ", source)
-        source = _STYLE.sub("", _SWITCH.sub("", source))
+        source = _STYLE.sub("", STYLE_SWITCH.sub("", source))
         source = accents(source)
     for written, character in _MARKS:
         source = source.replace(written, character)

@@ -3,8 +3,9 @@ const { readFileSync } = require("fs");
 const Cite = require(`${process.argv[2]}/citation-js`);
 
 for (const file of process.argv.slice(3)) {
-  const forceType = file.endsWith(".ris") ? "@ris/file" : undefined;
-  const items = new Cite(readFileSync(file, "utf8"), { forceType, generateGraph: false }).data;
+  // It takes an "@" in a text for BibTeX, whatever the file is.
+  const type = file.endsWith(".ris") ? { forceType: "@ris/file" } : {};
+  const items = new Cite(readFileSync(file, "utf8"), { ...type, generateGraph: false }).data;
   console.log(JSON.stringify(items.map((item) => ({
     id: item.id,
     type: item.type,

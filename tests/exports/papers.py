@@ -105,10 +105,14 @@ def of_dumps() -> list[Paper]:
 
 
 def with_odd_letters(file: Path, most: int) -> list[Paper]:
-    """Return real papers with LaTeX, or letters beyond ASCII, in their titles or names."""
+    """Return real papers with LaTeX, or letters beyond ASCII, in their texts or names."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         rows = map(json.loads, lines)
-        odd = (row for row in rows if _is_odd(" ".join((row["title"], *row["authors"]))))
+        odd = (
+            row
+            for row in rows
+            if _is_odd(" ".join((row["title"], row["abstract"], *row["authors"])))
+        )
         return [
             Paper(
                 row["title"],

@@ -31,10 +31,13 @@ class Seen:
     authors: int
 
 
+# BibTeX without TeX has no file that says where to look and how much to take.
+_WITHOUT_TEX = {"BIBINPUTS": ".", "BSTINPUTS": ".", "hash_size": "200000", "max_strings": "200000"}
+
+
 def _run(folder: Path, *command: str | Path, text: str = "") -> str:
     words = [str(word) for word in command]
-    # BibTeX alone, without TeX, does not look in the working folder.
-    env = os.environ | {"BIBINPUTS": ".", "BSTINPUTS": "."}
+    env = os.environ | _WITHOUT_TEX
     done = subprocess.run(words, cwd=folder, input=text, capture_output=True, text=True, env=env)
     faults = [line for line in done.stdout.splitlines() if re.match(r"ERROR|WARN", line)]
     assert done.returncode == 0 and not faults, f"{words}: {done.stdout}{done.stderr}"
@@ -166,6 +169,10 @@ _CSL_OF_BIBTEX = _types(
 _CSL_OF_RIS = _types(
     "manuscript article-journal paper-conference chapter book thesis report dataset document"
 )
+# pandoc has no type for `@misc`.
+_CSL_OF_PANDOC = {
+    type_: "" if name == "document" else name for type_, name in _CSL_OF_BIBTEX.items()
+}
 
 READERS = (
     Reader("rispy", "", "ris", by_rispy, _RIS),
@@ -174,7 +181,7 @@ READERS = (
     Reader("citation-js (BibTeX)", "node", "bibtex", by_citation_js("bib"), _CSL_OF_BIBTEX),
     Reader("citation-js (RIS)", "node", "ris", by_citation_js("ris"), _CSL_OF_RIS),
     Reader("citation-js (CSL)", "node", "csl-json", by_citation_js("json"), _CSL),
-    Reader("pandoc (BibTeX)", "pandoc", "bibtex", by_pandoc("bibtex"), _CSL_OF_BIBTEX),
-    Reader("pandoc (BibLaTeX)", "pandoc", "bibtex", by_pandoc("biblatex"), _CSL_OF_BIBTEX),
+    Reader("pandoc (BibTeX)", "pandoc", "bibtex", by_pandoc("bibtex"), _CSL_OF_PANDOC),
+    Reader("pandoc (BibLaTeX)", "pandoc", "bibtex", by_pandoc("biblatex"), _CSL_OF_PANDOC),
     Reader("pandoc (CSL)", "pandoc", "csl-json", by_pandoc("csljson"), _CSL),
 )
