@@ -6,7 +6,7 @@ csl-json   as pandoc, Zotero and citeproc read it
 csv        one line for each paper; no cell is taken for a formula
 json       {"papers": [...]}, as the pages and their API show papers
 
-What kind of work a paper is, and where and when it appeared, is decided in `digest/citation.py`.
+The kind of a work, and where and when it appeared, is decided in `digest/citation.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MAX_PAPERS = 10_000
 
 
 class ExportFile(NamedTuple):
-    """A format as a file: what people call it, how its name ends, and its media type."""
+    """A format as a file: its title, the ending of its name, and its media type."""
 
     title: str
     ending: str
@@ -67,7 +67,7 @@ FILES: Mapping[Format, ExportFile] = {
 
 
 class _Types(NamedTuple):
-    """What a kind of work is called; `venue` is the field of BibTeX that has where it appeared."""
+    """The names of a kind of work; `venue` is the field of BibTeX that has where it appeared."""
 
     bibtex: str
     venue: str

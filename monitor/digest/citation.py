@@ -45,7 +45,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a reference says beside the title.
+    """The facts of a reference beside its title.
 
     `venue` is the journal, the proceedings, the university or the institution; `server` is where a
     preprint is. `date` is (2024, 10, 7), (2024, 10), (2024,) or (), as far as it is known.
@@ -114,7 +114,7 @@ _VENUE_TYPES = {
     Kind.JOURNAL: WorkType.ARTICLE,
     None: WorkType.ARTICLE,
 }
-# What makes several names of one, for BibTeX in any case: "Smith AND Sons".
+# The word that parts names, for BibTeX in any case: "Smith AND Sons".
 SEVERAL_NAMES = re.compile(r"\band\b", re.IGNORECASE)
 _ARXIV = "arXiv"
 
@@ -129,7 +129,7 @@ def cite(paper: Paper) -> Citation:
     return Citation(
         type_,
         authors=tuple(map(read_author, filter(str.strip, paper.authors))),
-        # What a preprint says of its venue is its server, or that it was submitted somewhere.
+        # The venue of a preprint is its server, or says where it was submitted.
         venue="" if is_preprint and _names_server(paper.venue) else one_line(paper.venue),
         server=server,
         date=_date(paper),
@@ -197,7 +197,7 @@ def _names_server(venue: str) -> bool:
 
 
 def _server(paper: Paper) -> str:
-    """Return where a preprint is: arXiv, the registrant of its DOI, or the venue that says so."""
+    """Return where a preprint is: arXiv, the registrant of its DOI, or its venue."""
     if paper.identifiers("arxiv"):
         return _ARXIV
     places = f"{paper.venue} {paper.url}".lower()
@@ -213,7 +213,7 @@ def _date(paper: Paper) -> tuple[int, ...]:
         return paper.day.year, paper.day.month, paper.day.day
     if paper.month and paper.year in (None, paper.month.year):
         return paper.month.year, paper.month.month
-    # A preprint whose first day nobody knows is cited as the version that was read.
+    # A preprint whose first day is unknown is cited as the version that was read.
     is_version = paper.updated and any(map(may_be_draft, paper.identifiers("doi")))
     year = paper.year or (paper.updated.year if paper.updated and is_version else None)
     return (year,) if year else ()

@@ -62,7 +62,7 @@ def citation_tags(paper: Paper) -> Iterator[tuple[str, str]]:
 
 
 def context_object(paper: Paper) -> str:
-    """Return what the `title` of a COinS span has: a paper as a query of OpenURL 1.0."""
+    """Return the `title` of a COinS span: a paper as a query of OpenURL 1.0."""
     citation = cite(paper)
     scheme, genre, title, venue = _OPEN_URL.get(citation.type, ("dc", "", "title", "publisher"))
     fields = [

@@ -16,7 +16,7 @@ from monitor.model import DigestPaper, Paper
 from monitor.text.addresses import is_known_forge, paper_links
 
 _LONGEST_URL = 2_000
-# What no address may have behind its host (RFC 3986, appendix A), although browsers open it.
+# Signs that no address may have behind its host (RFC 3986, appendix A), although browsers open it.
 _NOT_IN_ADDRESSES = re.compile(r"[][{}|\\^`\"<>]|%(?![0-9A-Fa-f]{2})")
 # Search engines read no longer ones, and a title's beginning finds it.
 _LONGEST_QUERY = 200

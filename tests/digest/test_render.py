@@ -197,12 +197,14 @@ def test_C4_templates_quote_their_attributes_and_have_no_scripts(name: str) -> N
             "here",
             "path",
             "feed",
+            "feeds[one.name]",
             "notice.url",
             "one.url",
             "one.page",
             "link.url",
             "export",
             "entry.note.url|web_url",
+            "one.url|web_url",
             "facts.notice.url",
             "source.url",
             "link(one)",
@@ -248,7 +250,7 @@ def test_L04_slack_escapes_three_characters_and_bolds_whole_words() -> None:
     text = whole(digest([news(paper)]), "slack")
     assert "R&amp;D &lt;1 'quoted' \"so\"" in text and "A policymaker has a *policy*." in text
     assert slack_link("a|b\nc", "https://e.org/x") == "<https://e.org/x|a¦b c>"
-    assert slack_link("a", "https://e.org/a|b>c") == "<https://e.org/a%7Cb&gt;c|a>"
+    assert slack_link("a", "https://e.org/a|b>c") == "<https://e.org/a%7Cb%3Ec|a>"
     assert slack_link("a|b", "javascript:x") == "a|b"
 
 
