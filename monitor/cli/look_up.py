@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monitor.cli.opening import open_configured
-from monitor.cli.options import PAPER, Call, argument, flag, number, option
+from monitor.cli.options import PAPER, Call, argument, finish, flag, number, option
 from monitor.cli.terminal import console, show_table
 from monitor.commands import look_up
-from monitor.commands.json_output import looked_up_json
-from monitor.commands.look_up import MOST_MISSING, LookedUp
+from monitor.commands.json_output import looked_up_json, pick
+from monitor.commands.look_up import MOST_MISSING, LookedUp, Planned
 from monitor.digest.look_up_words import describe_look_up
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
+from monitor.model.look_up import UNANSWERED
 from monitor.pipeline.runtime import Runtime
 
 
@@ -28,18 +29,21 @@ def papers_look_up(
         number("--limit"),
     ),
     service: str = option("--service", "NAME", "Only this service, also if it was asked before."),
-    dry_run: bool = flag("--dry-run", "Only list the papers. Asks nothing."),
+    dry_run: bool = flag("--dry-run", "Only show the requests. Sends nothing."),
 ) -> None:
     if not references and not missing:
         raise UsageError("name a paper, or write --missing")
     with open_configured(call, create=False) as app:
         stored = look_up.chosen(app.runtime, references, missing, limit or MOST_MISSING)
-        if dry_run:
-            asked = [look_up.of_paper(app.runtime, str(paper.id)) for paper in stored]
-        else:
-            asked = look_up.look_up_papers(app.runtime, stored, service)
         titles = _titles(app.runtime)
+        if dry_run:
+            requests = look_up.planned(app.runtime, stored, service)
+            document = {"requests": [pick(one, "service papers url") for one in requests]}
+            call.answer(document, _show_planned, requests, titles)
+            return
+        asked = look_up.look_up_papers(app.runtime, stored, service)
     call.answer(looked_up_json(asked), _show, asked, titles)
+    finish(not any(each.state in UNANSWERED for one in asked for each in one.look_ups))
 
 
 def papers_unfill(
@@ -57,6 +61,13 @@ def _titles(runtime: Runtime) -> dict[str, str]:
     return {name: service.title for name, service in runtime.services.items()}
 
 
+def _show_planned(requests: Sequence[Planned], titles: dict[str, str]) -> None:
+    rows = [(titles[one.service], len(one.papers), one.url) for one in requests]
+    show_table(("Service", "Papers", "Would be asked"), rows, "Nothing would be asked.")
+    papers = format_count(sum(len(one.papers) for one in requests), "paper")
+    console.print(f"{format_count(len(rows), 'request')} about {papers}. Nothing was sent.")
+
+
 def _show(asked: Sequence[LookedUp], titles: dict[str, str]) -> None:
     rows = [
         (
@@ -68,3 +79,5 @@ def _show(asked: Sequence[LookedUp], titles: dict[str, str]) -> None:
     ]
     show_table(("Id", "Title", "Looked up"), rows)
     console.print(f"{format_count(len(rows), 'paper')}.")
+    if any(each.state in UNANSWERED for one in asked for each in one.look_ups):
+        console.print("`paper-monitor run` and `serve` ask again about what waits.")

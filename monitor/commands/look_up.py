@@ -13,8 +13,9 @@ from monitor.commands.explain import find_paper
 from monitor.commands.identity import split_in
 from monitor.errors import UsageError, refuse_unknown
 from monitor.model import Paper, StoredPaper
-from monitor.model.look_up import FILLED_IN, LookUp, LookUpState
+from monitor.model.look_up import FILLED_IN, LookUp, LookUpState, Wanted
 from monitor.pipeline.look_up import ask_about, look_up
+from monitor.pipeline.missing_fields import missing
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups, papers, sightings, write_papers
@@ -31,6 +32,15 @@ class LookedUp:
 
     stored: StoredPaper
     look_ups: tuple[LookUp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A request that would be sent to a service, about papers by their ids."""
+
+    service: str
+    papers: tuple[int, ...]
+    url: str
 
 
 def of_paper(runtime: Runtime, reference: str) -> LookedUp:
@@ -55,14 +65,39 @@ def chosen(
     return list({paper.id: paper for paper in found}.values())
 
 
-def look_up_papers(
-    runtime: Runtime, stored: Sequence[StoredPaper], service: str = ""
-) -> list[LookedUp]:
-    """Ask about papers now, at all services in turn or at one. Raises UsageError."""
+def planned(runtime: Runtime, stored: Sequence[StoredPaper], service: str = "") -> list[Planned]:
+    """Return the requests that would be sent about papers first, without sending any.
+
+    Further services would be asked about what the first leaves open. Raises UsageError.
+    """
+    names = _names(runtime, service)
+    first: dict[str, list[Wanted]] = {name: [] for name in names}
+    for paper in stored:
+        asked = next(
+            (n for n in names if missing(paper.paper) & runtime.services[n].gives), names[0]
+        )
+        first[asked].append(Wanted(paper.id, paper.paper))
+    return [
+        Planned(name, tuple(each.id for each in question.papers), question.url)
+        for name, wanted in first.items()
+        for question in runtime.services[name].questions(wanted)
+    ]
+
+
+def _names(runtime: Runtime, service: str) -> list[str]:
+    """Return the services that may be asked, or the one that is named. Raises UsageError."""
     if not runtime.services:
         raise UsageError(*NO_SERVICE)
     if service:
         refuse_unknown("service", [service], runtime.services)
+    return [service] if service else list(runtime.services)
+
+
+def look_up_papers(
+    runtime: Runtime, stored: Sequence[StoredPaper], service: str = ""
+) -> list[LookedUp]:
+    """Ask about papers now, at all services in turn or at one. Raises UsageError."""
+    _names(runtime, service)
     ids = [paper.id for paper in stored]
     ask_about(runtime, ids, service)
     look_up(runtime, only=ids)

@@ -183,7 +183,7 @@ class _Validator:
             if raw in _OFF:
                 return None
             raw = {} if raw is None or raw in _ON else raw
-        if name == "look_up" and isinstance(raw, list):
+        if name == "look_up" and isinstance(raw, (list, str)) and raw not in (*_ON, *_OFF):
             raw = {"services": raw}
         return None if raw is None else self._settings(SECTIONS[name], (name,), raw)
 
@@ -351,7 +351,8 @@ class _Validator:
             return model.model_validate(raw, context=self._context(where))
         except ValidationError as error:
             for detail in error.errors(include_url=False):
-                path = (*where, *detail["loc"])
+                # Of a wrong name in a mapping, Pydantic adds that it is a key.
+                path = (*where, *(part for part in detail["loc"] if part != "[key]"))
                 if detail["type"] == "extra_forbidden":
                     names = fields_of(_nested_model(model, detail["loc"][:-1]))
                     self.refuse_unknown(path[:-1], [str(path[-1])], names)

@@ -12,6 +12,7 @@ from monitor.look_up.service import Service, own_identifier
 from monitor.look_up.titles import phrases
 from monitor.model import Paper
 from monitor.sources.openalex import PAGE, OpenAlex
+from monitor.text.registrants import ARXIV_PREFIX
 
 
 class OpenAlexService(Service):
@@ -31,7 +32,7 @@ class OpenAlexService(Service):
 
     def identifier(self, paper: Paper) -> str:
         arxiv = own_identifier(paper, "arxiv")
-        dois = (own_identifier(paper, "doi"), f"10.48550/arxiv.{arxiv}" if arxiv else "")
+        dois = (own_identifier(paper, "doi"), f"{ARXIV_PREFIX}{arxiv}" if arxiv else "")
         return next((doi for doi in dois if doi and not set(doi) & {",", "|"}), "")
 
     def identifier_url(self, identifiers: Sequence[str]) -> str:

@@ -80,6 +80,12 @@ class LookUpState(StrEnum):
     REFUSED = "refused"
 
 
+UNANSWERED = (
+    LookUpState.WAITING,
+    LookUpState.ASKING,
+    LookUpState.FAILED,
+    LookUpState.GIVEN_UP,
+)
 FILLED_IN = (LookUpState.FILLED, LookUpState.JOINED)
 
 

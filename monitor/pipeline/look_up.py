@@ -222,8 +222,11 @@ class _Round:
         return look_ups.service_state(tx, self.service.name, _day(now))
 
     def _rest(self, state: ServiceState, now: datetime) -> datetime:
-        """Return when the service may be asked again, at the earliest now."""
-        rest = max(state.rests_until or now, now)
+        """Return when the service may be asked again, at the earliest now.
+
+        After a failure a person may ask at once, but for no more requests a day.
+        """
+        rest = now if self.only else max(state.rests_until or now, now)
         return _tomorrow(now) if state.spent >= self.service.requests_a_day else rest
 
     def _ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:

@@ -64,7 +64,8 @@ OPENRXIV = (
     ),
 )
 # The beginning of arXiv's DOIs, before the arXiv id.
-ARXIV_DOI = r"10\.48550/arxiv\."
+ARXIV_PREFIX = "10.48550/arxiv."
+ARXIV_DOI = re.escape(ARXIV_PREFIX)
 
 # F1000Research and eLife are publishers: a reviewed version has the DOI of the first one, or one
 # beside it, in the same journal. EGU's abstracts (egusphere-egu23-1) become no articles by review.

@@ -39,6 +39,7 @@ def test_a_list_is_short_for_services_without_settings(tmp_path: Path, text: str
     [
         ("look_up: [arxive]", "did you mean"),
         ("look_up: on", "look_up: [huggingface, arxiv]"),
+        ("look_up: arxive", "look_up.services.arxive: "),
         ("look_up: {services: {}}", "look_up.services"),
         ("look_up: {services: {arxiv: {urll: x}}}", "did you mean"),
         ("look_up: {services: {arxiv: {api_key: k}}}", "arxiv has no keys"),

@@ -24,11 +24,13 @@ from urllib.parse import urlencode, urlsplit
 import sqlalchemy as sa
 
 from monitor.app import App
-from monitor.model import DeliveryState
+from monitor.model import DeliveryState, Paper
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.model.look_up import Answered, LookUpState
 from monitor.pipeline import incidents
 from monitor.signing import KeyRing
 from monitor.store.engine import schema
+from monitor.store.papers import look_ups
 from tests.faults import docs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
@@ -157,6 +159,8 @@ FORMS = (
     Form("/papers/{id}/merge", OPERATOR, "/papers/2/merge", {"other": "3"}),
     Form("/papers/{id}/split", OPERATOR, "/papers/2/split", {"record": "{record}"}),
     Form("/papers/{id}/unmark", OPERATOR, "/papers/1/unmark", {}),
+    Form("/papers/{id}/look-up", OPERATOR, "/papers/1/look-up", {}),
+    Form("/papers/{id}/unfill", OPERATOR, "/papers/2/unfill", {}),
     Form("/saved/remove", READER, "/saved/remove", {"paper": "1", "subscription": "lab"}),
     Form("/me", READER, "/me", {"subscription": "lab", "wish": "stop"}),
     Form("/u/{token}", ANYONE, "/u/{stop}", {"wish": "stop"}, is_signed=True),
@@ -378,6 +382,9 @@ def served(
         prepare(house)
         house.run()
         house.next_morning()
+    # Nothing answers there: the pages only let papers wait.
+    nowhere = {"url": "http://127.0.0.1:9", "allow_private": True}
+    house.settings["look_up"] = {"services": {"arxiv": nowhere}}
     web: dict[str, Any] = {}
     if is_public:
         house.settings["slack"] = {"token": "xoxb-test", "signing_secret": "a secret of Slack's"}
@@ -418,6 +425,11 @@ def _examples(app: App) -> dict[str, str]:
         for id_, state in zip(ids, (DeliveryState.UNKNOWN, DeliveryState.FAILED), strict=False):
             tx.execute(sa.update(schema.delivery).where(delivery.id == id_).values(state=state))
         now = app.runtime.clock.now()
+        look_ups.wait(tx, [(2, "arxiv")], now)
+        [waiting] = look_ups.due(tx, "arxiv", now, 1)
+        [asked] = look_ups.begin(tx, [waiting], "", now, now)
+        filled = Answered(Paper("", venue="Here"), fields=("venue",))
+        look_ups.settle(tx, asked, LookUpState.FILLED, filled)
         incidents.add_failure(
             tx,
             app.runtime,

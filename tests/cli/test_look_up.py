@@ -1,0 +1,68 @@
+"""`papers look-up` and `papers unfill` from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.conftest import Say
+from tests.house import AGENTS, House
+from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
+from tests.servers.web import Answer
+
+PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), day="2026-10-05", arxiv="2610.01234")
+
+
+@pytest.fixture
+def services(lived: House) -> Iterator[LookUpServices]:
+    with look_up_services([PLANS], ["arxiv"]) as running:
+        asked = {"url": running.url("arxiv"), "allow_private": True}
+        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        lived.write()
+        yield running
+
+
+def test_the_requests_are_shown_before_any_is_sent(services: LookUpServices, say: Say) -> None:
+    shown = say("papers", "look-up", "--missing", "--dry-run", "--json")
+    [request] = shown.json["requests"]
+    assert request["service"] == "arxiv" and request["url"].startswith(services.url("arxiv"))
+    assert "1 request about" in say("papers", "look-up", "--missing", "--dry-run").out
+    assert services.count() == 0
+
+
+def test_a_paper_is_looked_up_and_taken_out(services: LookUpServices, say: Say) -> None:
+    done = say("papers", "look-up", AGENTS[0], "--json")
+    [paper] = done.json["papers"]
+    assert (done.status, paper["filled"][0]["service"]) == (0, "arxiv")
+    assert [one["state"] for one in paper["services"]] == ["filled"]
+    assert "by its abstract" in " ".join(say("explain", AGENTS[0]).out.split())
+    out = say("papers", "unfill", AGENTS[0], "--json").json
+    assert [one["state"] for one in out["papers"][0]["services"]] == ["refused"]
+    again = say("papers", "unfill", AGENTS[0])
+    assert (again.status, "nothing of this paper was filled in" in again.err) == (2, True)
+
+
+def test_a_service_that_failed_is_asked_again_at_once(services: LookUpServices, say: Say) -> None:
+    services.answers_with("arxiv", Answer(500, b"oops"))
+    for count in (1, 2):
+        done = say("papers", "look-up", AGENTS[0])
+        assert (done.status, services.count()) == (1, count)
+        assert "no answer yet" in done.out and "ask again" in done.out
+
+
+def test_without_services_nothing_is_said_to_be_asked(lived: House, say: Say) -> None:
+    for line in (["--missing"], ["--missing", "--dry-run"], [AGENTS[0]]):
+        refused = say("papers", "look-up", *line)
+        assert refused.status == 2
+        assert "no service is asked about papers" in refused.err
+
+
+def test_a_service_that_lies_fills_nothing_in(lived: House, say: Say) -> None:
+    work = Work(AGENTS[0], AGENTS[1], arxiv="2610.01234", lie=Lie.NAMESAKE)
+    with look_up_services([work], ["arxiv"]) as running:
+        asked = {"url": running.url("arxiv"), "allow_private": True}
+        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        lived.write()
+        shown = say("papers", "look-up", AGENTS[0])
+    assert "with nothing else to tell it by" in " ".join(shown.out.split())
