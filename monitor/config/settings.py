@@ -79,6 +79,8 @@ def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
         if name in names or (what == "topic" and name == EVERY_TOPIC):
             return name
         near = nearest(name, names) or f"; no {what} is configured"
+        if what == "channel" and name.casefold() in ("email", "mail"):
+            near = "; addresses are under email: of the subscription, as in email: ada@example.org"
         if what == "topic" and name.casefold() == "all":
             near = f'; for all topics write topics: ["{EVERY_TOPIC}"]'
         raise ValueError(f"there is no {what} “{name}”{near}")

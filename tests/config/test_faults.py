@@ -139,6 +139,10 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "3: subscriptions.s.channels: there is no channel “q”",
         ),
         (
+            CHANNEL + "subscriptions: {s: {topics: t, channels: [email]}}",
+            "3: subscriptions.s.channels: there is no channel “email”; addresses are under email:",
+        ),
+        (
             CHANNEL + "subscriptions: {s: {topics: t, channels: p, pause_until: tomorrow}}",
             "3: subscriptions.s.pause_until: should be a date such as 2026-08-31, not “tomorrow”",
         ),

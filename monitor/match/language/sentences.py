@@ -2,6 +2,7 @@
 
 1. Words of sentences (`that`, `together`) and those that nearly every abstract has (`model`,
    `learning`) carry nothing. They part what is left into pieces, but for `and`, `or` and articles.
+   Words that only nearly every abstract has, side by side, are a phrase ("world models").
 2. The first piece is the subject: its words are demanded, where there are one or two.
 3. The words of any other piece are alternatives. There are three demands at most, since each
    leaves fewer papers: the last has the words of all pieces that are left.
@@ -26,7 +27,7 @@ _DEMANDS, _SUBJECT = 3, 2
 
 # Not `FUNCTION_WORDS`: words of sentences, beside those of STOP_WORDS and COMMON.
 _WORDS = """
-    about after again against all almost along already although always among any anything are
+    about after again against all almost along already although always am among any anything are
     around article because become been before being below beside beyond both could do does done
     during each either especially every everything finally get give he her here him his how
     however i if instead interested interesting just kind let like look looking lot make me
@@ -82,8 +83,17 @@ def _meant(words: Sequence[str]) -> str:
     """Return what is meant by the words of a sentence, "" if none carries anything."""
     pieces: list[list[str]] = [[]]
     seen = set()
-    for word in (word.strip(_EDGES) for word in words):
+    common: list[str] = []
+    for word in (*(word.strip(_EDGES) for word in words), ""):
         form = form_of(word.lower())
+        if _is_common(word, form):
+            common.append(word)
+            continue
+        if len(common) > 1 and not _carries(word, form) and not pieces[-1]:
+            pieces.append([f'"{" ".join(common)}"'])
+        if common:
+            pieces.append([])
+            common = []
         if not _carries(word, form):
             if word.lower() not in _JOINING:
                 pieces.append([])
@@ -104,6 +114,10 @@ def _carries(word: str, form: str) -> bool:
     if len(word) > 1 and word.isupper():
         return True
     return not {word.lower(), form} & (STOP_WORDS | COMMON | _OF_SENTENCES)
+
+
+def _is_common(word: str, form: str) -> bool:
+    return bool({word.lower(), form} & COMMON) and not {word.lower(), form} & _OF_SENTENCES
 
 
 def _either(words: Sequence[str]) -> str:
