@@ -96,7 +96,7 @@ def _most_common(parts: Sequence[str]) -> str:
     return part if all(parts) and count >= max(MIN_PAPERS, _MOST * len(parts)) else ""
 
 
-_WORDS = {"venue": "in {}", "categories": "in {}", "date": "of {}", "sources": "from {}"}
+_WORDS = {"venue": "in {}", "categories": "in {}", "date": "published {}", "sources": "from {}"}
 
 
 def sentence(said: SaidOnce, before: SaidOnce | None = None) -> str:

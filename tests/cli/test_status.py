@@ -66,7 +66,7 @@ WRONG = [
     ("digest lab --early --now 9999-12-31", "--now: '9999-12-31' is not a valid"),
     ("topics try (agents", "this parenthesis is never closed\n    (agents\n    ^\n    close it"),
     ("papers OR", "OR has nothing before it"),
-    ("papers --format EndNote", "bibtex, ris, csv, json; EndNote reads ris)"),
+    ("papers --format EndNote", "bibtex, ris, csl-json, csv, json; EndNote reads ris)"),
     ("digest lab --dry-run --order best", "'best' is not an order (there are: learned, words"),
     ("preview --channel pdf", "'pdf' is not a form (there are: page, email, slack)"),
     ("papers rate 1 sideways", "'sideways' is not a verdict (there are: up, down, none)"),
