@@ -33,6 +33,7 @@ from monitor.model.look_up import (
     Question,
     Wanted,
 )
+from monitor.pipeline import library_fields
 from monitor.pipeline.missing_fields import fill, missing
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import incidents as stored_incidents
@@ -47,6 +48,7 @@ from monitor.store.papers import (
     write_papers,
 )
 from monitor.store.papers.look_ups import ServiceState
+from monitor.store.sources import collections
 from monitor.store.topics import matches
 
 log = structlog.get_logger()
@@ -87,6 +89,8 @@ def queue(runtime: Runtime) -> bool:
     with runtime.database.reading() as tx:
         ids = look_ups.unasked(tx, now - RECENT, BATCH * 20)
         stored = papers.load(tx, ids) if ids else {}
+        known = _in_shared_libraries(tx, runtime, stored, now)
+    stored = {id: paper for id, paper in stored.items() if id not in known}
     if not stored:
         return False
     nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
@@ -95,6 +99,22 @@ def queue(runtime: Runtime) -> bool:
         existing = papers.load(tx, [id for id, _ in rows])
         look_ups.wait(tx, [row for row in rows if row[0] in existing], now)
     return bool(rows)
+
+
+def _in_shared_libraries(
+    tx: Transaction, runtime: Runtime, stored: Mapping[int, StoredPaper], now: datetime
+) -> set[int]:
+    """Return the papers that lack nothing with what libraries say that all readers may see."""
+    of_each = [frozenset(subscription.libraries) for subscription in runtime.subscriptions]
+    shared = frozenset.intersection(*of_each) if of_each else frozenset()
+    if not (stored and shared):
+        return set()
+    known = {id: paper.paper for id, paper in stored.items()}
+    found = collections.find(tx, sorted(shared), list(map(with_keys, known.values())), now)
+    usable = library_fields.choose(tx, known, dict(zip(known, found, strict=True)), now)
+    return {
+        id for id, (entry, _) in usable.items() if not missing(fill(known[id], entry.paper).paper)
+    }
 
 
 def holds(runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime) -> bool:

@@ -359,3 +359,25 @@ def test_one_refused_question_is_no_failure_of_the_service(
     with house.opened() as app:
         report = status(app.runtime, probe=False)
     assert report.look_up and report.look_up.services[0].ok
+
+
+def test_what_a_library_says_that_all_readers_may_see_is_not_asked_for(
+    house: House, services: LookUpServices
+) -> None:
+    entry = {
+        "title": AGENTS[0],
+        "abstract": AGENTS[1],
+        "authors": list(PLANS.authors),
+        "arxiv_id": PLANS.arxiv,
+        "year": 2026,
+    }
+    (house.folder / "refs.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
+    house.settings["sources"]["refs"] = {"kind": "jsonl", "path": "refs.jsonl", "role": "library"}
+    asks(house, services, "arxiv")
+    house.settings["subscriptions"]["lab"]["guard"] = "refs"
+    house.run(AGENTS)
+    assert services.count() == 0
+    assert house.digest().groups[0].entries[0].paper.authors == PLANS.authors
+    house.settings["subscriptions"]["other"] = {"topics": ["*"], "channels": ["pages"]}
+    house.run_after(hours=1)
+    assert services.count() == 1, "not all readers may see the library"
