@@ -109,7 +109,13 @@ def short_why(entry: DigestPaper, marked_title: bool = True) -> str:
     )
     others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
     parts = [", ".join(long_forms)]
-    is_marked = any(passage.spans for passage in passages[not marked_title :])
+    of_topic = {word.casefold() for why in entry.matched[0].why for word in why.words}
+    # Marks of its other topics do not show why it is in this one.
+    is_marked = any(
+        passage.text[start:end].casefold() in of_topic
+        for passage in passages[not marked_title :]
+        for start, end in passage.spans
+    )
     if not long_forms and not entry.unmarked and not is_marked:
         first = entry.matched[0]
         said = tuple(why for why in first.why if why.field not in _UNSAID)

@@ -590,6 +590,14 @@ def test_no_reason_is_given_where_the_marks_show_it() -> None:
     assert reason() == ""
 
 
+def test_the_marks_of_another_topic_do_not_show_why_it_is_in_this_one() -> None:
+    hidden = MatchReason("abstract", ("networks",), (), ("networks",))
+    other = TopicWhy("chemistry", (title_reason("molecules"),), "Chemistry")
+    assert reason(TopicWhy("nets", (hidden,), "Nets"), other) == (
+        "networks in the abstract · also matches Chemistry"
+    )
+
+
 def test_the_words_of_a_title_are_a_reason_where_titles_have_no_marks() -> None:
     entry = entry_of(GNN)
     in_title = TopicWhy("graphs", (title_reason("molecules"),))
