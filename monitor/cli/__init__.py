@@ -162,6 +162,8 @@ class PlainHelp(TyperCommand):
             has_config = any(param.name == "config" for param in self.params)
             file = next((word for word in extra if word.endswith((".yaml", ".yml"))), "")
             hint = f"; write -c {file} for another configuration" if file and has_config else ""
+            if not hint and any(param.metavar == "QUERY" for param in self.params):
+                hint = "; write a query of several words in quotes"
             ctx.fail(f"Got unexpected extra argument(s) ({', '.join(map(repr, extra))}){hint}")
         return extra
 

@@ -56,6 +56,7 @@ WRONG = [
         "`paper-monitor papers search WORDS` shows, a DOI or arXiv id, a link",
     ),
     ("deliveries --json list", "unexpected extra argument"),
+    ("topics try world models", "('models'); write a query"),
     ("papers --limit 0", "--limit needs a whole number from 1, not '0'"),
     ("papers --limit abc", "--limit needs a whole number from 1, not 'abc'"),
     ("papers --limit 99999999999999999999999", "--limit needs a whole number from 1"),
