@@ -15,6 +15,7 @@ CLOCKS |= {f"{clock}_ns" for clock in CLOCKS}
 # The tests that read a clock, and for what.
 READ_FOR = {
     "cli/test_opml.py": "a ratio: reading the same feeds as XML alone",
+    "look_up/test_services.py": "an hour that passes while an answer comes",
     "match/test_foreign_syntax.py": "a ratio: eight times the text",
     "match/test_suggestions.py": "a ratio: eight times the text",
     "service/test_two_processes.py": "the least time between two requests",

@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,16 +32,23 @@ def verify(unit: Path, home: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_unit_of_a_user_needs_nothing_outside_their_home(tmp_path: Path) -> None:
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A home with a short path, as systemd makes sockets in it."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_the_unit_of_a_user_needs_nothing_outside_their_home(home: Path) -> None:
     """That of the whole system has its program elsewhere, and is refused."""
-    program = tmp_path / ".local" / "paper-monitor" / "bin" / "paper-monitor"
+    program = home / ".local" / "paper-monitor" / "bin" / "paper-monitor"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
 
-    done = verify(EXAMPLES / "paper-monitor-user.service", tmp_path)
+    done = verify(EXAMPLES / "paper-monitor-user.service", home)
     assert (done.returncode, done.stdout) == (0, "")
-    assert verify(EXAMPLES / "paper-monitor.service", tmp_path).returncode != 0
+    assert verify(EXAMPLES / "paper-monitor.service", home).returncode != 0
 
 
 def test_the_unit_of_a_user_has_no_setting_of_the_system() -> None:

@@ -69,7 +69,7 @@ def test_a_topic_that_was_checked_is_not_parsed_again(load: Load):
             "topics: {t: {query: agent, threshold: lots}}",
             "1: topics.t.threshold: should be a number",
         ),
-        ("synonyms: {'?': agent}", "1: synonyms.?.[key]: there is no word in “?”"),
+        ("synonyms: {'?': agent}", "1: synonyms.?: there is no word in “?”"),
         ("synonyms: {LLM: ['...']}", "1: synonyms.LLM: there is no word in “...”"),
         (
             "topics:\n  t:\n    any:\n      - agent\n      - titel:x",

@@ -96,7 +96,10 @@ def test_what_most_papers_define_comes_first_and_others_only_if_several_do() -> 
 def test_suggestions_take_linear_time(text: str) -> None:
     topic, took = parse_query("dataset LLM OR agent " + '"some words" OR train ' * 800), []
     for length in (3_000, 24_000):
-        began = time.process_time()
-        suggest(topic, [("T", (text * length)[:length])] * 3, ())
-        took.append(time.process_time() - began)
+        seconds = []
+        for _ in range(3):  # garbage of other tests may be collected meanwhile
+            began = time.process_time()
+            suggest(topic, [("T", (text * length)[:length])] * 3, ())
+            seconds.append(time.process_time() - began)
+        took.append(min(seconds))
     assert took[1] < 8 * 5 * max(took[0], 0.005)
