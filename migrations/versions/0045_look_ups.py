@@ -44,7 +44,6 @@ def upgrade() -> None:
         sa.Column("error", sa.Text(), nullable=False),
         sa.Column("failing_since", Instant()),
         sa.Column("rests_until", Instant()),
-        sa.Column("answered_at", Instant()),
         sa.PrimaryKeyConstraint("name", name="pk_look_up_service"),
         sqlite_with_rowid=False,
     )

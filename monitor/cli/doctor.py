@@ -23,7 +23,7 @@ from monitor.commands.json_output import pick
 from monitor.commands.status import MB, disk_room, template_faults, will_be_sent_again
 from monitor.config import Settings, store_url
 from monitor.config.warnings import unencrypted_pages
-from monitor.errors import FetchError
+from monitor.errors import DeferredError, FetchError
 from monitor.identity.keys import identifiers
 from monitor.model import DeliveryState, RunOutcome
 from monitor.model.look_up import Wanted
@@ -120,7 +120,7 @@ def _services(runtime: Runtime) -> Iterator[Check]:
             [question] = service.questions([Wanted(0, service.known)])
             ours = set(identifiers(service.known))
             found = any(ours & set(identifiers(paper)) for paper in service.ask(question))
-        except FetchError as fault:
+        except (FetchError, DeferredError) as fault:
             yield Check(f"service {name}", False, str(fault))
         else:
             message = "answers" if found else f"does not know “{service.known.title}”"

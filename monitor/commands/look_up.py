@@ -51,17 +51,19 @@ def of_paper(runtime: Runtime, reference: str) -> LookedUp:
 
 
 def chosen(
-    runtime: Runtime, references: Sequence[str], missing: bool, limit: int
+    runtime: Runtime, references: Sequence[str], with_lacking: bool, limit: int
 ) -> list[StoredPaper]:
-    """Return the papers that are named, and with `missing` the newest that lack something.
+    """Return the papers that are named, and `with_lacking` those of the newest that lack something.
+
+    `limit` is how many of the newest are looked at.
 
     Raises UsageError.
     """
     with runtime.database.reading() as tx:
         found = [find_paper(tx, reference) for reference in references]
-        more = look_ups.lacking(tx, limit) if missing else []
+        more = look_ups.may_lack(tx, limit) if with_lacking else []
         stored = papers.load(tx, more)
-    found += [stored[id] for id in more if id in stored]
+    found += [stored[id] for id in more if id in stored and missing(stored[id].paper)]
     return list({paper.id: paper for paper in found}.values())
 
 
@@ -142,6 +144,7 @@ def _take_out(tx: Transaction, runtime: Runtime, paper_id: int, one: LookUp, now
         names = [f"{source}/{raw_id}" for source, raw_id in answered.joined.records]
         stored = papers.load(tx, [paper_id])[paper_id]
         parted = split_in(runtime, tx, stored, names)
+        look_ups.refuse(tx, parted, one.service, now)
         if answered.joined.unsent:
             look_ups.make_unsent(tx, parted)
             write_papers.reopen(tx, [parted], now - write_papers.MATCHED_AGAIN_FOR)

@@ -7,10 +7,17 @@ from collections.abc import Mapping
 from monitor.digest.about import join_words
 from monitor.identity.reasons import describe
 from monitor.model.look_up import FILLED_IN, Evidence, Filled, LookUp, LookUpState
+from monitor.model.paper_fields import READABLE_NAMES
 
-# Schemes of identifiers as people know them; the others in capitals.
-_SCHEMES = {"arxiv": "arXiv id", "openalex": "OpenAlex id", "s2": "Semantic Scholar id"}
-_FIELDS = {"url": "link", "pdf_url": "PDF", "published": "date", "links": "code"}
+# Schemes of identifiers as people know them.
+_SCHEMES = {
+    "arxiv": "arXiv id",
+    "doi": "DOI",
+    "pmid": "PMID",
+    "pmcid": "PMC id",
+    "openalex": "OpenAlex id",
+    "s2": "Semantic Scholar id",
+}
 _HOW = {
     Evidence.IDENTIFIER: "its identifier",
     Evidence.AUTHOR: "its authors",
@@ -32,7 +39,9 @@ _STATES = {
 
 def describe_filled(filled: Filled) -> str:
     """Return what was filled in and how: `link and authors, by its abstract`."""
-    names = dict.fromkeys(_FIELDS.get(name) or _SCHEMES.get(name, name) for name in filled.fields)
+    names = dict.fromkeys(
+        READABLE_NAMES.get(name) or _SCHEMES.get(name, name) for name in filled.fields
+    )
     how = join_words([_HOW[evidence] for evidence in filled.how])
     return f"{join_words(list(names))}{', by ' if how else ''}{how}"
 

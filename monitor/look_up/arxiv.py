@@ -14,12 +14,10 @@ from monitor.look_up.titles import phrases
 from monitor.model import Paper, Reading
 from monitor.model.look_up import Question
 from monitor.sources.arxiv import ArxivQuery
+from monitor.sources.feed.source import NO_TEXT
 
 RECORDS_A_TITLE = 10
 MOST_RECORDS = 100
-
-# The API sends an entry of nothing for an identifier that it does not have.
-_NOTHING = "entry has no title and no text"
 
 
 class ArxivService(Service):
@@ -54,5 +52,6 @@ class ArxivService(Service):
         return self.address_of("/api/query", parameters)
 
     def is_empty(self, reading: Reading, question: Question) -> bool:
+        # The API sends an entry of nothing for an identifier that it does not have.
         whys = {rejected.why for rejected in reading.rejected}
-        return question.by_identifier and not reading.papers and whys == {_NOTHING}
+        return question.by_identifier and not reading.papers and whys == {NO_TEXT}

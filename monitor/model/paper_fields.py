@@ -129,6 +129,10 @@ FIELDS = (
 )
 
 
+# The names by which people read of fields, where these are no words.
+READABLE_NAMES = {"url": "link", "pdf_url": "PDF", "published": "date", "links": "code"}
+
+
 def names_of(use: Use) -> tuple[str, ...]:
     """Return the names of the fields that have a use, or each use of a combination."""
     return tuple(field.name for field in FIELDS if use in field.uses)

@@ -16,7 +16,7 @@ import structlog
 from msgspec import structs
 
 from monitor.digest.schedule import Slot
-from monitor.errors import DeferredError, FetchError, StoreBusyError
+from monitor.errors import DeferredError, FetchError, StoreBusyError, StoreError
 from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import judge
 from monitor.identity.reasons import write_reasons
@@ -33,13 +33,14 @@ from monitor.model.look_up import (
     Question,
     Wanted,
 )
-from monitor.pipeline import library_fields
+from monitor.pipeline import library_fields, shared_store
 from monitor.pipeline.missing_fields import fill, missing
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import (
+    identity_rulings,
     look_ups,
     merge_papers,
     paper_index,
@@ -55,6 +56,7 @@ log = structlog.get_logger()
 
 # Papers of one round: the first are asked about at once, and so are those that come meanwhile.
 BATCH = 50
+QUEUED_AT_ONCE = 1_000
 # News of this time is looked up.
 RECENT = timedelta(days=7)
 # A request that a crash cut off is repeated after an hour, one that failed a day later.
@@ -85,20 +87,21 @@ def queue(runtime: Runtime) -> bool:
     """Let papers that wait for a digest, and lack something, wait for services; say if any do."""
     if not runtime.services:
         return False
-    now = runtime.clock.now()
+    now, rows = runtime.clock.now(), list[tuple[int, str]]()
     with runtime.database.reading() as tx:
-        ids = look_ups.unasked(tx, now - RECENT, BATCH * 20)
-        stored = papers.load(tx, ids) if ids else {}
-        known = _in_shared_libraries(tx, runtime, stored, now)
-    stored = {id: paper for id, paper in stored.items() if id not in known}
-    if not stored:
-        return False
-    nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
-    rows = [(id, name) for id, name in nexts.items() if name]
+        below: int | None = None
+        while not rows:
+            ids = look_ups.unasked(tx, now - RECENT, QUEUED_AT_ONCE, below)
+            if not ids:
+                return False
+            stored, below = papers.load(tx, ids), ids[-1]
+            known = _in_shared_libraries(tx, runtime, stored, now)
+            nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
+            rows = [(id, name) for id, name in nexts.items() if name and id not in known]
     with runtime.database.writing() as tx:
         existing = papers.load(tx, [id for id, _ in rows])
         look_ups.wait(tx, [row for row in rows if row[0] in existing], now)
-    return bool(rows)
+    return True
 
 
 def _in_shared_libraries(
@@ -149,6 +152,7 @@ def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int
         return 0
     gained = 0
     with lock:
+        leave_others(runtime)
         queue(runtime)
         while True:
             services = runtime.services.values()
@@ -157,6 +161,24 @@ def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int
             gained += sum(round_.gained for round_ in rounds)
             if not any(done):
                 return gained
+
+
+def leave_others(runtime: Runtime) -> None:
+    """Forget what waits for services that are not configured any more; others are asked in turn.
+
+    Not while another configuration, which may have them, is in use.
+    """
+    with runtime.database.reading() as tx:
+        if not look_ups.open_elsewhere(tx, runtime.services):
+            return
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
+        if shared_store.keeps_others(tx, runtime):
+            return
+        waiting = look_ups.open_elsewhere(tx, runtime.services)
+        look_ups.drop(tx, waiting)
+        for one in waiting:
+            _wait_for_next(tx, runtime, one.paper_id, now)
 
 
 def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
@@ -170,7 +192,8 @@ def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
             if not stored.purged:
                 look_ups.forget(tx, id, service)
                 kept = look_ups.of_papers(tx, [id]).get(id, [])
-                first = next(iter(runtime.services.keys() - {one.service for one in kept}), "")
+                done = {one.service for one in kept}
+                first = next((name for name in runtime.services if name not in done), "")
                 name = service or _next(runtime, stored.paper, kept, now) or first
                 look_ups.wait(tx, [(id, name)] if name else [], now)
 
@@ -205,7 +228,12 @@ class _Round:
                     _wait_for_next(tx, self.runtime, one.paper_id, now)
             return False
         by_id = {one.paper_id: one for one in waiting}
-        wanted = [Wanted(id, stored[id].paper) for id in by_id if self._is_needed(stored.get(id))]
+        given_up = self._give_up(waiting, now)
+        wanted = [
+            Wanted(id, stored[id].paper)
+            for id in by_id
+            if id not in given_up and self._is_needed(stored.get(id))
+        ]
         questions = self.service.questions(wanted)
         asked_about = {each.id for question in questions for each in question.papers}
         self._let_go(by_id, {each.id for each in wanted}, asked_about, now)
@@ -220,7 +248,9 @@ class _Round:
         self, waiting: Mapping[int, LookUp], wanted: Set[int], asked_about: Set[int], now: datetime
     ) -> None:
         """End look-ups of papers that lack nothing any more, or whose title has no words."""
-        needless = [waiting[id] for id in waiting.keys() - wanted]
+        needless = [
+            one for id, one in waiting.items() if id not in wanted and one.attempts < ATTEMPTS
+        ]
         if not needless and wanted <= asked_about:
             return
         with self.runtime.database.writing() as tx:
@@ -228,6 +258,16 @@ class _Round:
             for id in wanted - asked_about:
                 look_ups.settle(tx, waiting[id], LookUpState.NOT_FOUND)
                 _wait_for_next(tx, self.runtime, id, now)
+
+    def _give_up(self, waiting: Iterable[LookUp], now: datetime) -> set[int]:
+        """Give up what crashes cut off as often as it may be asked; return these papers."""
+        given_up = [one for one in waiting if one.attempts >= ATTEMPTS]
+        if given_up:
+            with self.runtime.database.writing() as tx:
+                for one in given_up:
+                    look_ups.settle(tx, one, LookUpState.GIVEN_UP, one.answered)
+                    _wait_for_next(tx, self.runtime, one.paper_id, now)
+        return {one.paper_id for one in given_up}
 
     def _is_over(self) -> bool:
         late = self.end is not None and time.monotonic() >= self.end
@@ -261,16 +301,20 @@ class _Round:
         if not asked:
             return True
         try:
-            records = self.service.ask(question)
+            self._store(question, asked, self.service.ask(question))
         except DeferredError as fault:  # its host was busy, or the service stops: nothing was sent
             log.debug("look-up deferred", service=self.service.name, reason=str(fault))
             with runtime.database.writing() as tx:
                 look_ups.put_back(tx, asked, now + SHORTEST_REST)
             return False
         except FetchError as fault:
-            self._note_failure(asked, fault)
+            self._note_failure(asked, str(fault), None if fault.status in REFUSED else fault)
             return fault.status in REFUSED
-        self._store(question, asked, records)
+        except StoreError:
+            raise
+        except Exception as fault:  # of one answer: it stops neither the others nor a digest
+            log.exception("look-up failed", service=self.service.name)
+            self._note_failure(asked, f"{type(fault).__name__}: {fault}", None)
         return True
 
     def _store(self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
@@ -282,9 +326,7 @@ class _Round:
             state = self._state(tx, now)
             look_ups.save_service(
                 tx,
-                structs.replace(
-                    state, error="", failing_since=None, rests_until=None, answered_at=now
-                ),
+                structs.replace(state, error="", failing_since=None, rests_until=None),
             )
             stored_incidents.end_incident(tx, self._subject, IncidentKind.FAILING, now)
         log.info("looked up", service=self.service.name, papers=len(asked), records=len(records))
@@ -293,16 +335,19 @@ class _Round:
     def _subject(self) -> Subject:
         return Subject(SubjectKind.SERVICE, self.service.name)
 
-    def _note_failure(self, asked: Sequence[LookUp], fault: FetchError) -> None:
-        runtime, now, error = self.runtime, self.runtime.clock.now(), str(fault)
+    def _note_failure(
+        self, asked: Sequence[LookUp], error: str, of_service: FetchError | None
+    ) -> None:
+        """Record that papers have no answer, and let the service rest if the failure is its own."""
+        runtime, now = self.runtime, self.runtime.clock.now()
         log.warning("service failed", service=self.service.name, error=error)
         with runtime.database.writing() as tx:
-            if fault.status not in REFUSED:
-                self._rest_from(tx, fault, now)
+            if of_service:
+                self._rest_from(tx, of_service, now)
             for one in asked:
-                failed = one.attempts < ATTEMPTS
-                next_state = LookUpState.FAILED if failed else LookUpState.GIVEN_UP
-                again = now + BETWEEN_ATTEMPTS if failed else None
+                is_last = one.attempts >= ATTEMPTS
+                next_state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
+                again = None if is_last else now + BETWEEN_ATTEMPTS
                 look_ups.settle(tx, one, next_state, Answered(error=error), again)
                 _wait_for_next(tx, runtime, one.paper_id, now)
 
@@ -348,10 +393,12 @@ def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: 
         look_ups.settle(tx, asked, LookUpState.KNOWN, answered)
         return False
     known = _others_with_identifiers(tx, stored, filled.paper, filled.schemes)
+    apart = identity_rulings.apart(tx, [(stored.id, id) for id in known])
     for other in known.values():
         verdict = same_work(filled.paper, other.paper)
         # The identifier alone proves nothing: it is not of a record of this paper.
-        if not (verdict.same and texts_agree(filled.paper, other.paper)):
+        is_same = verdict.same and texts_agree(filled.paper, other.paper)
+        if not is_same or (stored.id, other.id) in apart:
             answered = structs.replace(
                 answered, fields=(), schemes=(), reasons=verdict.reasons, other=other.id
             )

@@ -19,7 +19,7 @@ _LOOKED_UP_FIELDS = frozenset(names_of(LOOKED_UP)) - {"keys"}
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledPaper:
     """A paper, with the names of the fields, and the schemes of the keys, that were filled in."""
 
     paper: Paper
@@ -46,7 +46,7 @@ def is_dated(paper: Paper) -> bool:
     return bool(paper.published or paper.year or paper.month)
 
 
-def fill(paper: Paper, record: Paper) -> Filled:
+def fill(paper: Paper, record: Paper) -> FilledPaper:
     """Fill in the empty fields of a paper that services may give, from a record of its work.
 
     Of identifiers, those in fields of the record, of schemes in which the paper has none. As
@@ -77,10 +77,10 @@ def fill(paper: Paper, record: Paper) -> Filled:
         if claim <= Claim.FIELD and pair[0] not in has and pair[0] != LINK
     )
     if not (gaps or keys):
-        return Filled(paper)
+        return FilledPaper(paper)
     filled = structs.replace(paper, **gaps, keys={**paper.keys, **keys})
     fields = tuple(name for name in names_of(LOOKED_UP) if name in gaps)
-    return Filled(filled, fields, tuple(keys))
+    return FilledPaper(filled, fields, tuple(keys))
 
 
 def _may_date(paper: Paper, dated: datetime | int, precision: str) -> bool:

@@ -12,6 +12,7 @@ from msgspec import structs
 from monitor.identity.keys import with_keys
 from monitor.identity.same_work import same_work, texts_agree
 from monitor.model import Decision, IncomingPaper, Paper, StoredPaper
+from monitor.model.paper_fields import READABLE_NAMES
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
@@ -24,12 +25,8 @@ from monitor.store.sources.collections import CollectionEntry
 BATCH = 200
 # The fields that a list fills in, by the names that people read.
 FIELDS: Mapping[str, str] = {
-    "link": "url",
-    "PDF": "pdf_url",
-    "authors": "authors",
-    "year": "year",
-    "date": "published",
-    "categories": "categories",
+    READABLE_NAMES.get(name, name): name
+    for name in ("url", "pdf_url", "authors", "year", "published", "categories")
 }
 
 

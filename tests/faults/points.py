@@ -161,6 +161,8 @@ TRANSACTIONS = {
     "monitor.pipeline.look_up.queue": "look-up queued",
     "monitor.pipeline.look_up._Round.run": "look-up put off",
     "monitor.pipeline.look_up._Round._let_go": "look-up let go",
+    "monitor.pipeline.look_up._Round._give_up": "look-up given up",
+    "monitor.pipeline.look_up.leave_others": "look-ups left",
     "monitor.pipeline.look_up._Round._ask": "look-up begun",
     "monitor.pipeline.look_up._Round._store": "look-up answered",
     "monitor.pipeline.look_up._Round._note_failure": "look-up failed",

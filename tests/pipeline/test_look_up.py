@@ -14,10 +14,11 @@ from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.look_up import service
 from monitor.model.look_up import LookUpState
-from monitor.pipeline import look_up
+from monitor.pipeline import flow, look_up
 from monitor.pipeline.compose import compose
+from monitor.pipeline.flow import Step, Task
 from monitor.store.engine.locks import look_up_lock
-from monitor.store.papers import look_ups, papers
+from monitor.store.papers import identity_rulings, look_ups, papers
 from tests.house import AGENTS, FOLDING, House, all_papers
 from tests.servers.look_up import NAMES, Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
@@ -381,3 +382,126 @@ def test_what_a_library_says_that_all_readers_may_see_is_not_asked_for(
     house.settings["subscriptions"]["other"] = {"topics": ["*"], "channels": ["pages"]}
     house.run_after(hours=1)
     assert services.count() == 1, "not all readers may see the library"
+
+
+def test_a_paper_does_not_wait_for_a_service_that_was_removed(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+    asks(house, services, "huggingface")
+    assert house.run() == {"lab": 1}
+    assert states(house) == {"huggingface": LookUpState.FILLED}
+
+
+def test_what_waits_is_dropped_when_it_is_turned_off(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+    del house.settings["look_up"]
+    with house.opened() as app:
+        flow.do(app.runtime, Task(Step.CLEAN_UP), lambda task: None)
+    assert states(house) == {}
+
+
+def test_an_answer_that_joined_papers_is_kept_when_they_are_looked_up_again(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    send_retitled(house)
+    assert house.run(AGENTS) == {}
+    stored = only_paper(house)
+    with house.opened() as app:
+        look_up_papers(app.runtime, [stored])
+        unfill(app.runtime, str(stored.id))
+    assert len(house.read(all_papers)) == 2
+
+
+def test_papers_that_were_parted_are_not_joined_by_the_same_answer(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv", "huggingface")
+    send_retitled(house)
+    assert house.run(AGENTS) == {}
+    with house.opened() as app:
+        unfill(app.runtime, str(only_paper(house).id))
+    asked = services.count("arxiv")
+    assert house.run_after(hours=1) == {"lab": 1}
+    assert services.count("arxiv") == asked
+    parted = next(one for one in house.read(all_papers) if one.paper.title == AGENTS[0])
+    with house.opened() as app:
+        look_up_papers(app.runtime, [parted])
+    assert services.count("arxiv") == asked
+    rows = house.read(look_ups.of_papers, [parted.id])[parted.id]
+    # Its abstract went to the other paper.
+    assert {row.service: row.state for row in rows} == {
+        "arxiv": LookUpState.REFUSED,
+        "huggingface": LookUpState.UNCONFIRMED,
+    }
+
+
+def test_papers_that_a_person_keeps_apart_are_not_joined(
+    house: House, services: LookUpServices
+) -> None:
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    send_retitled(house)
+    house.ingest(AGENTS)
+    ids = [stored.id for stored in house.read(all_papers)]
+    with house.opened() as app, app.runtime.database.writing() as tx:
+        names = identity_rulings.names_of(tx, ids)
+        ours, theirs = (names[id] for id in ids)
+        identity_rulings.rule(tx, ours, theirs, identity_rulings.DIFFERENT, house.clock.now())
+    asks(house, services, "arxiv")
+    assert house.run() == {"lab": 1}
+    rows = house.read(look_ups.of_papers, ids)
+    assert [row.state for row in sum(rows.values(), [])] == [LookUpState.CONTRADICTED]
+
+
+def test_an_answer_that_raises_stops_no_digest(
+    house: House, services: LookUpServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raises(*given: object) -> None:
+        raise ValueError("nobody thought of it")
+
+    asks(house, services, "arxiv", "huggingface")
+    monkeypatch.setattr(look_up, "judge", raises)
+    assert house.run(AGENTS) == {"lab": 1}
+    assert set(states(house).values()) == {LookUpState.FAILED}
+
+
+def test_what_crashes_cut_off_three_times_is_given_up(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv", "huggingface")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        look_up.queue(app.runtime)
+        for _ in range(look_up.ATTEMPTS):
+            now = house.clock.now()
+            with app.runtime.database.writing() as tx:
+                [waiting] = look_ups.due(tx, "arxiv", now, 1)
+                look_ups.begin(tx, [waiting], "dead", now, now + look_up.DUE_AFTER_CRASH)
+            house.clock.move(hours=2)
+        assert look_up.look_up(app.runtime) == 1
+    assert states(house) == {
+        "arxiv": LookUpState.GIVEN_UP,
+        "huggingface": LookUpState.FILLED,
+    }
+    assert services.count("arxiv") == 0
+
+
+def test_a_paper_that_lacks_nothing_is_asked_about_at_the_first_service(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "openalex", "arxiv", "huggingface", "crossref")
+    house.run(AGENTS)
+    stored = only_paper(house)
+    with house.opened() as app:
+        services.requests.clear()
+        look_up_papers(app.runtime, [stored])
+    assert [request.service for request in services.requests] == ["arxiv"]

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from monitor.model import Bound, ListedDay, Month, Paper, SiteNote
 from monitor.model.look_up import Lack
-from monitor.pipeline.missing_fields import Filled, fill, missing
+from monitor.pipeline.missing_fields import FilledPaper, fill, missing
 
 TITLE = "Agents that plan"
 MAY = datetime(2024, 5, 7, tzinfo=UTC)
@@ -86,7 +86,7 @@ def test_nothing_that_a_paper_has_changes() -> None:
         type="article",
         links={"data": "https://example.org/data"},
     )
-    assert fill(paper, RECORD) == Filled(paper)
+    assert fill(paper, RECORD) == FilledPaper(paper)
     whole = replace(RECORD, withdrawn=False)
     assert fill(whole, RECORD).paper == whole
 

@@ -29,6 +29,8 @@ from monitor.text import clean, title_lengths, without_placeholder
 from monitor.text.latex import accents
 from monitor.text.tracking import without_tracking
 
+# Why an entry of nothing is no paper.
+NO_TEXT = "entry has no title and no text"
 MAX_OPENING = 100  # characters of a text that replace a missing title
 MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary
 
@@ -85,7 +87,7 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
     title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
     if not title:
-        return "entry has no title and no text"
+        return NO_TEXT
     announce = entry.announce or card.announce or old_announce
     address = absolute_link(entry.link, base)  # names the entry, so no part of it is cut
     url = without_tracking(address)

@@ -250,7 +250,7 @@ look_up_service = _table(
     *_keys("name"),
     Column("day", sa.Date, nullable=False),
     *_required(spent=Integer, error=Text),
-    *_optional(failing_since=Instant, rests_until=Instant, answered_at=Instant),
+    *_optional(failing_since=Instant, rests_until=Instant),
     sqlite_with_rowid=False,
 )
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from monitor.identity.keys import LINK
 from monitor.model import Claim
-from monitor.model.look_up import Answered, LookUp, LookUpState
+from monitor.model.look_up import FILLED_IN, Answered, LookUp, LookUpState
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -49,13 +49,13 @@ class ServiceState(msgspec.Struct, frozen=True):
     error: str = ""
     failing_since: datetime | None = None
     rests_until: datetime | None = None
-    answered_at: datetime | None = None
 
 
-def unasked(tx: Transaction, since: datetime, limit: int) -> list[int]:
-    """Return papers that wait for a digest, lack something, and were never looked up, newest first.
+def unasked(tx: Transaction, since: datetime, limit: int, below: int | None = None) -> list[int]:
+    """Return papers that wait for a digest and were never looked up, newest first.
 
-    Of papers that were news since a time; which services have what they lack is not decided here.
+    Of those that were news since a time, with ids below one, the papers that may lack something:
+    `missing` in `monitor/pipeline/missing_fields.py` decides.
     """
     sent = sa.exists().where(_item.subscription == _has.subscription, _item.paper_id == _paper.id)
     query = (
@@ -67,7 +67,8 @@ def unasked(tx: Transaction, since: datetime, limit: int) -> list[int]:
         .where(
             schema.change.c.at >= since,
             _paper.purged_at.is_(None),
-            _lacks(),
+            *([] if below is None else [_paper.id < below]),
+            _may_lack(),
             ~sent,
             ~sa.exists().where(_look_up.paper_id == _paper.id),
         )
@@ -78,7 +79,7 @@ def unasked(tx: Transaction, since: datetime, limit: int) -> list[int]:
     return list(tx.scalars(query))
 
 
-def _lacks() -> sa.ColumnElement[bool]:
+def _may_lack() -> sa.ColumnElement[bool]:
     return sa.or_(
         _paper.url == "",
         sa.cast(_paper.authors, sa.Text) == "[]",
@@ -234,16 +235,17 @@ def forget(tx: Transaction, paper_id: int, service: str = "") -> None:
 
     What was filled in, and what a person took out again, stays.
     """
-    kept = [LookUpState.REFUSED.value, LookUpState.ASKING.value, LookUpState.FILLED.value]
+    states = (LookUpState.REFUSED, LookUpState.ASKING, *FILLED_IN)
+    kept = [state.value for state in states]
     gone = sa.delete(schema.look_up).where(
         _look_up.paper_id == paper_id, _look_up.state.not_in(kept)
     )
     tx.execute(gone.where(_look_up.service == service) if service else gone)
 
 
-def lacking(tx: Transaction, limit: int) -> list[int]:
-    """Return the newest papers that lack a link, an identifier, authors or a date."""
-    query = sa.select(_paper.id).where(_lacks(), _paper.purged_at.is_(None))
+def may_lack(tx: Transaction, limit: int) -> list[int]:
+    """Return the newest papers that may lack a link, an identifier, authors or a date."""
+    query = sa.select(_paper.id).where(_may_lack(), _paper.purged_at.is_(None))
     return list(tx.scalars(query.order_by(_paper.id.desc()).limit(limit)))
 
 
@@ -255,10 +257,16 @@ def move(tx: Transaction, into: Mapping[int, int]) -> None:
     )
 
 
-def forget_services(tx: Transaction, names: Collection[str]) -> None:
-    """Drop what waits for services that are not configured any more."""
-    is_gone = ~among(_look_up.service, names)
-    tx.execute(sa.delete(schema.look_up).where(_look_up.due_at.is_not(None), is_gone))
+def open_elsewhere(tx: Transaction, names: Collection[str]) -> list[LookUp]:
+    """Return the open look-ups at services that are not among some names."""
+    is_elsewhere = _look_up.due_at.is_not(None), ~among(_look_up.service, names)
+    return list(map(_to_look_up, tx.execute(sa.select(schema.look_up).where(*is_elsewhere))))
+
+
+def refuse(tx: Transaction, paper_id: int, service: str, now: datetime) -> None:
+    """Keep a service from being asked about a paper."""
+    row = {"paper_id": paper_id, "service": service, "state": LookUpState.REFUSED.value}
+    insert_or_update(tx, schema.look_up, [row | {"attempts": 0, "owner": "", "asked_at": now}])
 
 
 def joined_since(tx: Transaction, since: datetime) -> tuple[JoinedBy, ...]:
