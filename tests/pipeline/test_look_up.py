@@ -459,7 +459,8 @@ def test_papers_that_a_person_keeps_apart_are_not_joined(
     asks(house, services, "arxiv")
     assert house.run() == {"lab": 1}
     rows = house.read(look_ups.of_papers, ids)
-    assert [row.state for row in sum(rows.values(), [])] == [LookUpState.CONTRADICTED]
+    states_of_all = [row.state for of_paper in rows.values() for row in of_paper]
+    assert states_of_all == [LookUpState.CONTRADICTED]
 
 
 def test_an_answer_that_raises_stops_no_digest(
