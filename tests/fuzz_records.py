@@ -359,8 +359,8 @@ def store_all(records: Records, store: Database) -> None:
     with store.ingesting() as tx, tx.begin_nested() as everything:
         for source, chunk in (("a", first), (dice.choice("ab"), [*then, *then[:1]])):
             assigns = dice.choice(((), (), ("arxiv",), ("doi", "pmid")))
-            circumstances = DecisionContext(NOW, dated=dice.random() < 0.5, assigns=assigns)
-            stored = store_papers(tx, Chunk(source, chunk, circumstances, NOW))
+            context = DecisionContext(NOW, dated=dice.random() < 0.5, assigns=assigns)
+            stored = store_papers(tx, Chunk(source, chunk, context, NOW))
             assert stored.counts()["seen"] == len(chunk)
         pairs = {pair for paper in (*first, *then) for pair in identifiers(paper)}
         keys = group_by_scheme(pair for pair in pairs if pair[0] != LINK)

@@ -13,6 +13,7 @@ import pytest
 
 from monitor import errors, plugins
 from monitor.config.schema import schema
+from monitor.digest import incident_words
 from monitor.model import ChangeKind, DeliveryState, FirstRun, RunOutcome
 
 ROOT = Path(__file__).parent.parent
@@ -59,6 +60,12 @@ EXPLAINED = [
 @pytest.mark.parametrize(("name", "text"), EXPLAINED)
 def test_what_users_meet_is_explained(name: str, text: str):
     assert text in page(name)
+
+
+@pytest.mark.parametrize("began", sorted({each.began for each in incident_words.every()}))
+def test_each_incident_is_explained_by_its_words(began: str):
+    table = page("errors.md").lower()
+    assert all(part.strip() in table for part in began.lower().split("{}"))
 
 
 # Files that the reader of docs/contributing.md would write.

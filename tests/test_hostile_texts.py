@@ -17,7 +17,7 @@ import pytest
 from monitor.diff import same_work
 from monitor.digest import excerpt
 from monitor.digest.lines import MAX_LINE, is_borne_out
-from monitor.digest.sentence_value import MAX_SENTENCES, sentence_value, sentences
+from monitor.digest.sentence_value import MAX_SENTENCES, sentences, value_by_rule_0
 from monitor.digest.shown import shown, to_readable_text
 from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import QueryError
@@ -141,8 +141,8 @@ def test_time_grows_in_proportion_to_a_text(read: Callable[[str], object]) -> No
 
 
 def test_a_sentence_is_valued_in_proportion_to_its_length() -> None:
-    sentence_value("warm up")
-    assert grows(lambda text: sentence_value(f"We {text}"), "ly", 60) < MAX_RATIO
+    value_by_rule_0("warm up")
+    assert grows(lambda text: value_by_rule_0(f"We {text}"), "ly", 60) < MAX_RATIO
 
 
 def named(number: int, ending: str = "son") -> str:

@@ -54,9 +54,9 @@ def ingest(
         raise UsageError("--accept needs at least one source name")
     if silently and not accept:
         raise UsageError("--silently is only valid together with --accept")
-    held_as = FirstRun.BASELINE if silently else FirstRun.DELIVER
+    accept_as = FirstRun.BASELINE if silently else FirstRun.DELIVER
     with open_configured(call) as app, reading() as on_progress:
-        runs = app.once.ingest(names or (), on_progress, held_as if accept else None)
+        runs = app.once.ingest(names or (), on_progress, accept_as if accept else None)
         app.once.match()
     call.answer(runs_json(runs), show_runs, runs)
     finish(runs_ok(runs))

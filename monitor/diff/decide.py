@@ -66,7 +66,7 @@ FLAPPING = 3
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """The circumstances of a decision, beside the papers.
+    """The context of a decision, beside the papers.
 
     `first_run` is None once the source has been read. `dated` says that its dates are those of
     announcement or first version. `undated_before` counts the undated papers decided before.
@@ -85,10 +85,10 @@ class DecisionContext:
 def decide_chunk(
     incoming: Sequence[IncomingPaper],
     candidates: Sequence[Sequence[Candidate]],
-    circumstances: DecisionContext,
+    context: DecisionContext,
 ) -> list[Decision]:
     """Decide on papers in order; a later one may repeat an earlier one of the same chunk."""
-    chunk = _Chunk(circumstances, circumstances.undated_before)
+    chunk = _Chunk(context, context.undated_before)
     for keyed, known in zip(incoming, candidates, strict=True):
         chunk.decide(keyed, known)
     return chunk.decisions
@@ -102,7 +102,7 @@ MAX_TEXTS = 5
 
 @dataclass
 class _Chunk:
-    circumstances: DecisionContext
+    context: DecisionContext
     undated: int
     decisions: list[Decision] = field(default_factory=list)
     # The positions of the records with each key, and in each block.
@@ -140,7 +140,7 @@ class _Chunk:
         matching = self._match(keyed, candidates)
         if keyed.paper.withdrawn and not keyed.retracted and not notice(keyed.paper):
             marked = [(work, reasons) for work, reasons in matching if self._basis(keyed, work)]
-            if not marked and self.circumstances.standing.authority is not Authority.EVERY:
+            if not marked and self.context.standing.authority is not Authority.EVERY:
                 # A publisher may give the retraction a DOI of its own.
                 unnamed = contest(keyed, keyed.own_keys)
                 marked = [
@@ -149,7 +149,7 @@ class _Chunk:
                     if may_retract(keyed.paper, work.paper)
                     and self._basis(keyed, work) in OF_PUBLISHER
                 ]
-            speaks = speaks_for_itself(keyed, self.circumstances.standing)
+            speaks = speaks_for_itself(keyed, self.context.standing)
             if marked or (speaks and not matching):
                 return keyed, marked
             keyed = as_report(keyed)
@@ -172,13 +172,13 @@ class _Chunk:
             # Records that an older version joined stay joined.
             if stored.paper.withdrawn and any(s.raw_id == keyed.raw_id for s in seen):
                 return Basis.OWN_ENTRY
-        return basis(keyed, work.paper, work.keys, self.circumstances.standing, brought=brought)
+        return basis(keyed, work.paper, work.keys, self.context.standing, brought=brought)
 
     def _was_reported(self, keyed: IncomingPaper, candidates: Sequence[Candidate]) -> bool:
         """Whether an earlier report may mark a paper that comes after it."""
         stored = ((reported_by(c.stored.paper), bool(c.sightings), NO_STANDING) for c in candidates)
         here = (
-            (self.decisions[position].keyed.reports, True, self.circumstances.standing)
+            (self.decisions[position].keyed.reports, True, self.context.standing)
             for position in self.reports
         )
         return any(
@@ -317,16 +317,16 @@ class _Chunk:
         return Decision(keyed, kind, news=news, why=why)
 
     def _is_old(self, vouched: datetime) -> bool:
-        return self.circumstances.dated and vouched < self.circumstances.now - OLDER_AFTER
+        return self.context.dated and vouched < self.context.now - OLDER_AFTER
 
     def _counts_as_news(self, dated: datetime | None) -> bool:
-        match self.circumstances.first_run:
+        match self.context.first_run:
             case FirstRun.BASELINE:
                 return False
             case FirstRun.RECENT:
                 if dated is None:
                     return self.undated <= MAX_RECENT_UNDATED
-                return dated >= self.circumstances.now - RECENT
+                return dated >= self.context.now - RECENT
             case _:
                 return True
 

@@ -35,7 +35,7 @@ from monitor.text.plurals import singular
 # The rule that chooses excerpts; a digest stores the one it was made with. Rules 0 and 1, of older
 # digests, are in `excerpt_before_rule_2`.
 EXCERPT_RULE = 2
-# Where a long sentence may end: a comma, but not in a number.
+# Where a long sentence may end: at punctuation before a space, or before a bracket or dash.
 _PAUSE = re.compile(r"[,;:](?= )| (?=[(–—])")
 
 
@@ -69,7 +69,7 @@ def excerpt_beside_line(entry: DigestPaper) -> Passage:
         return excerpt(entry)
     abstract, places = mark("abstract", entry.paper.abstract, entry.reasons)
     bounds, chosen = _choose(abstract, places, entry.excerpt_rule)
-    rest = [_uncut(abstract, places, bounds[number]) for number in chosen[1:]]
+    rest = [_shown_sentence(abstract, places, bounds[number]) for number in chosen[1:]]
     return _without_marks(rest[0], entry.unmarked) if rest else Passage("")
 
 
@@ -86,7 +86,7 @@ def mark_key(text: str) -> str:
     return singular(text.casefold())
 
 
-# Of fewer titles it says little that all have a word.
+# That fewer titles have a word in common says little.
 _FEWEST_TITLES = 3
 
 
@@ -114,11 +114,11 @@ def _whole_sentences(abstract: str, places: Sequence[Span], rule: int) -> Passag
     if len(spans) == 2:
         # Right after the first sentence, the second may keep an opening that points back to it.
         is_next = are_neighbours(*spans)
-        second = _uncut(abstract, places, spans[1], keeps_opening=is_next)
-        return join(_uncut(abstract, places, spans[0]), second, " " if is_next else GAP)
+        second = _shown_sentence(abstract, places, spans[1], keeps_opening=is_next)
+        return join(_shown_sentence(abstract, places, spans[0]), second, " " if is_next else GAP)
     if spans and max(value_sentences(abstract, rule)[1]) <= 0:
         return cut(abstract, places, spans[0], EXCERPT_LIMIT, rule)
-    return _uncut(abstract, places, spans[0]) if spans else Passage("")
+    return _shown_sentence(abstract, places, spans[0]) if spans else Passage("")
 
 
 def _choose(
@@ -129,30 +129,30 @@ def _choose(
     if not bounds:
         return bounds, ()
     hits = [bool(words_in(abstract, places, span)) for span in bounds]
-    first = values.index(max(values))
-    # A sentence before the first is background, unless it says what was done, too.
-    least = [DOES] * first + [LEAST_OF_SECOND] * (len(bounds) - first)
-    others = [n for n in range(len(bounds)) if n != first and values[n] >= least[n]]
-    if values[first] <= 0:
+    main = values.index(max(values))
+    # A sentence before the main one is background, unless it also says what was done.
+    least = [DOES] * main + [LEAST_OF_SECOND] * (len(bounds) - main)
+    others = [n for n in range(len(bounds)) if n != main and values[n] >= least[n]]
+    if values[main] <= 0:
         alone = [n for n, value in enumerate(values) if value > -REFERS_BACK_LOSS] or [0]
-        first = max(alone, key=lambda n: (hits[n], values[n]))
-        others = [n for n in (first + 1, first - 1) if 0 <= n < len(bounds)][:1]
-    elif not hits[first]:
+        main = max(alone, key=lambda n: (hits[n], values[n]))
+        others = [n for n in (main + 1, main - 1) if 0 <= n < len(bounds)][:1]
+    elif not hits[main]:
         others = [n for n in others if hits[n]] or others
-    room = EXCERPT_LIMIT - len(GAP) - _length(bounds[first])
-    best = sorted(others, key=lambda n: (-values[n], abs(n - first)))
+    room = EXCERPT_LIMIT - len(GAP) - _length(bounds[main])
+    best = sorted(others, key=lambda n: (-values[n], abs(n - main)))
     second = next((n for n in best if _length(bounds[n]) <= room), None)
-    return bounds, [first] if second is None else sorted((first, second))
+    return bounds, [main] if second is None else sorted((main, second))
 
 
 def _length(span: Span) -> int:
     return span[1] - span[0]
 
 
-def _uncut(
+def _shown_sentence(
     text: str, places: Sequence[Span], window: Span, *, keeps_opening: bool = False
 ) -> Passage:
-    """Return a sentence without an opening that points back; one too long is cut at its end."""
+    """Return a sentence as it is shown: without an opening that points back, and not too long."""
     start, end = window
     if not keeps_opening:
         start += left_out_length(text[start : min(end, start + LONGEST_READ)])

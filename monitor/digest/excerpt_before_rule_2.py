@@ -11,7 +11,7 @@ from monitor.digest.sentence_value import Span, value_sentences
 def excerpt_before_rule_2(abstract: str, places: Sequence[Span], rule: int) -> Passage:
     """Return the sentence that says most of what was done, cut if need be, and perhaps another.
 
-    Rule 0 judges sentences by `sentence_value` alone. Rule 1 also judges whether they stand alone,
+    Rule 0 judges sentences by `value_by_rule_0` alone. Rule 1 also judges whether they stand alone,
     and leaves out openings that point back and sentences that only say where the code is.
     """
     bounds, own_values = value_sentences(abstract, rule)

@@ -223,6 +223,11 @@ def words_for(kind: str, about: SubjectKind | None = None) -> IncidentWords:
     return own or IncidentWords(f"{{}} is {kind}", "{} has recovered", lasting=f"has been {kind}")
 
 
+def every() -> tuple[IncidentWords, ...]:
+    """Return the words about incidents of all kinds."""
+    return (*_WORDS.values(), *_OF_SUBJECTS.values())
+
+
 def describe(kind: str, shown: str) -> str:
     """Return what happened to what is `shown`: `hf cannot be read`."""
     return words_for(kind).began.format(shown)

@@ -61,7 +61,9 @@ def byte_count(text: str) -> int:
 
 
 def shorten(digest: Digest, full: int, titles: int, at_most: int | None = None) -> Digest:
-    """Return a digest with `full` papers in full and `titles` more; each section counts the rest.
+    """Return a digest with `full` papers in full and `titles` more; each group counts the rest.
+
+    Other sections stay, also where they name papers that are in no group any more.
 
     `at_most` limits both together. The titles, like the papers in full, are shared among the
     topics.

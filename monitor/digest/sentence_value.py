@@ -18,7 +18,7 @@ LONGEST_READ = 1_000
 @lru_cache(512)  # several topics match a paper
 def value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
-    value, split = (standalone_value, _shown_sentences) if rule else (sentence_value, sentences)
+    value, split = (value_by_rule_1, _shown_sentences) if rule else (value_by_rule_0, sentences)
     bounds = tuple(split(text)[:_MOST_READ])
     read = [text[a:b][:LONGEST_READ] for a, b in bounds]
     if rule >= 2:
@@ -34,9 +34,9 @@ def value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float
 # Presenting something new counts for more than other work of the authors, and that for more than
 # results.
 _MAKES, DOES, _RESULTS = 6.0, 4.0, 2.0
-_BACKGROUND_LOSS = -2.0
-_REFERS_BACK_LOSS_BY_RULE_0 = -1.0
-_SHORT = -2.0
+_BACKGROUND_LOSS = 2.0
+_REFERS_BACK_LOSS_BY_RULE_0 = 1.0
+_SHORT_LOSS = 2.0
 _FEWEST_WORDS = 9
 
 _NEW = "(?:propos|present|introduc|develop|describ|design|devis|releas|contribut|formulat)"
@@ -113,12 +113,12 @@ _GAINS = ((_NEW_THING, _MAKES), (_CONTRIBUTION, DOES), (_RESULT, _RESULTS))
 _LOSSES = ((_BACKGROUND, _BACKGROUND_LOSS), (_REFERS_BACK_BY_RULE_0, _REFERS_BACK_LOSS_BY_RULE_0))
 
 
-def sentence_value(sentence: str) -> float:
+def value_by_rule_0(sentence: str) -> float:
     """Return how much a sentence says of what a paper does; below 0 for background."""
     sentence = sentence.lower()
     value = next((value for pattern, value in _GAINS if pattern.search(sentence)), 0.0)
-    value += sum(loss for pattern, loss in _LOSSES if pattern.search(sentence))
-    return value + (_SHORT if sentence.count(" ") + 1 < _FEWEST_WORDS else 0)
+    value -= sum(loss for pattern, loss in _LOSSES if pattern.search(sentence))
+    return value - (_SHORT_LOSS if sentence.count(" ") + 1 < _FEWEST_WORDS else 0)
 
 
 # ── what points back to other sentences, and what only says where the code is ──────────
@@ -204,13 +204,13 @@ def connective_length(sentence: str) -> int:
     return end if sentence.count(" ", end) + 1 >= _MIN_WORDS_LEFT else 0
 
 
-def standalone_value(sentence: str) -> float:
-    """Return `sentence_value`, more for forms that it does not know.
+def value_by_rule_1(sentence: str) -> float:
+    """Return `value_by_rule_0`, more for forms that it does not know.
 
     It is less for a sentence that points back to others.
     """
-    value, sentence = sentence_value(sentence), sentence.lower()
-    if _BACKGROUND_LOSS < value <= 0:
+    value, sentence = value_by_rule_0(sentence), sentence.lower()
+    if -_BACKGROUND_LOSS < value <= 0:
         value += next((gain for pattern, gain in _ALSO_GAINS if pattern.search(sentence)), 0.0)
     if value <= 0:
         return value
@@ -254,11 +254,11 @@ def left_out_length(sentence: str) -> int:
 
 
 def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
-    """Return `standalone_value`, more for the paper as a whole, less for what points back.
+    """Return `value_by_rule_1`, more for the paper as a whole, less for what points back.
 
     A claim of improvement in the first sentence is usually about others' work, so it scores 0.
     """
-    value, lower = standalone_value(sentence), sentence.lower()
+    value, lower = value_by_rule_1(sentence), sentence.lower()
     start = left_out_length(sentence)
     alone = lower[start:]
     if value <= _RESULTS:

@@ -43,9 +43,9 @@ from monitor.model import Claim, Finding, Paper, Reason, Reasons
 from monitor.model.look_up import Evidence, LookUpOutcome
 from monitor.text.spelling import american
 
-# Of 570 labelled copies with one title, one is further from the other than two years.
+# Of 570 labelled pairs of copies with one title, one pair is more than two years apart.
 MOST_YEARS = 2
-# Of 662 labelled copies with one title, 22 have fewer of the authors of the shorter list.
+# Of 662 labelled pairs of copies with one title, 22 share less of the shorter list of authors.
 LEAST_AUTHORS = 0.5
 # The share of the rare words of the shorter abstract, and how many words both have in a row, beside
 # `SAME_ABSTRACT`: abstracts are made of the same phrases. Of labelled copies whose abstracts agree,
@@ -76,12 +76,14 @@ _PAPER_TYPES = frozenset(
         "review",
     }
 )
-# A review is a survey or that of a book, unless the title of the paper names it, too.
+# A record of type `review` is a survey or the review of a book; a paper with one of these words in
+# its title is one, too.
 _REVIEW = frozenset(("survey", "surveys", "review", "reviews", "overview", "tutorial"))
 _THESIS = frozenset(("thesis", "theses", "dissertation", "dissertations"))
 _LECTURE_NOTES = frozenset(("lecture", "notes"))
 
-# Those of the reasons of two works that are more than that nothing speaks for one.
+# Findings of `same_work` that speak against one work. The others only say that nothing speaks for
+# it.
 _AGAINST = frozenset(
     {
         Finding.DIFFERENT_IDENTIFIER,
@@ -171,7 +173,7 @@ def _contradicted(*reasons: Reason, service: str = "") -> Judgement:
 
 def _compare(paper: Paper, record: Paper) -> _Compared | None:
     """Compare a record with a paper, None if it has neither its title nor an identifier of it."""
-    titled, named = same_title(paper, record), _names(paper, record)
+    titled, named = same_title(paper, record), _has_identifier_of(paper, record)
     if not (titled or named):
         return None
     verdict = same_work(paper, record)
@@ -190,7 +192,7 @@ def _is_retitled(paper: Paper, record: Paper, evidence: Collection[Evidence]) ->
     return (Evidence.ABSTRACT in evidence or same_people) and texts_agree(paper, record)
 
 
-def _names(paper: Paper, record: Paper) -> bool:
+def _has_identifier_of(paper: Paper, record: Paper) -> bool:
     """Whether a record has an identifier of a paper as its own, in a field."""
     shared = compare_identifiers(paper, record)
     if shared.proof:
@@ -420,7 +422,10 @@ def _are_one_work(compared: Collection[_Compared]) -> bool:
 
 
 def _preference(compared: _Compared) -> tuple[bool, bool, datetime, str]:
-    """Order records of one work: of the paper's identifier, preprints, the earliest, any."""
+    """Sort records of one work: those with the paper's identifier, preprints, the earliest first.
+
+    Their `repr` decides between equal ones.
+    """
     record = compared.record
     return (
         Evidence.IDENTIFIER not in compared.evidence,

@@ -116,7 +116,8 @@ def compose(
 
     Returns their ids. With `early` each gets an extra digest now, and with `ahead` that of its next
     slot. A failing subscription stops no other: its error goes to `failed`. Without
-    `ignore_backoff`, one that failed lately is skipped until its rest is over. `on_digest` gets
+    `ignore_backoff`, one that failed lately is skipped until its rest is over. With
+    `awaits_look_up`, a digest whose papers are being looked up is left for later. `on_digest` gets
     each digest.
 
     Raises UsageError, StoreBusyError, and without `failed` an error of the store.
@@ -141,7 +142,7 @@ def compose(
             runtime, looked_at, now, early, ahead, awaits_look_up, failed, on_digest
         )
     finally:
-        # Otherwise a service would keep text about papers that few later digests have.
+        # Otherwise `serve` would keep texts of papers that few later digests have.
         runtime.templates.release()
         runtime.fallback_templates.release()
     try:
@@ -246,7 +247,8 @@ def _report_clock(runtime: Runtime, now: datetime) -> None:
 def _freeze(
     runtime: Runtime, subscription: Subscription, digest: Digest, *, is_early: bool
 ) -> int | None:
-    # An empty early digest is not recorded. Another is, and is sent only to those who asked for it.
+    # An empty digest that was asked for early is not recorded. An empty one of a slot is, and is
+    # sent only with `quiet: send`.
     if is_early and not digest.has_news:
         return None
     is_sent = digest.has_news or subscription.settings.quiet == "send"
@@ -408,7 +410,7 @@ def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle
 
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
-    """Return before when papers are listed by title only, None if the last digest is recent."""
+    """Return the moment before which papers are listed by title only; None with a later digest."""
     before = late_before(subscription.schedule, subscription.settings.timezone, now)
     last = state.last_composed_at
     return before if last and last < before else None

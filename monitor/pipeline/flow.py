@@ -176,16 +176,16 @@ class Once:
         self,
         names: Sequence[str] = (),
         on_progress: Callable[[Run], None] | None = None,
-        held_as: FirstRun | None = None,
+        accept_as: FirstRun | None = None,
     ) -> list[Run]:
         """Read the named sources, or all.
 
-        With `held_as`, store readings that would be held, treating their papers as this says.
+        With `accept_as`, store readings that would be held, treating their papers as this says.
         Raises UsageError for a name that is not configured.
         """
         refuse_unknown("source", names, self.runtime.sources)
         names = names or self.runtime.reading_order
-        return self._each(names, lambda name: ingest(self.runtime, name, on_progress, held_as))
+        return self._each(names, lambda name: ingest(self.runtime, name, on_progress, accept_as))
 
     def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
         """Try the undecided records of all sources again."""

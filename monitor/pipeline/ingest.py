@@ -120,13 +120,13 @@ def ingest(
     runtime: Runtime,
     name: str,
     on_progress: Callable[[Run], None] | None = None,
-    held_as: FirstRun | None = None,
+    accept_as: FirstRun | None = None,
 ) -> list[Run]:
     """Read what is new in one source. A fault ends the run of its document; the others are read.
 
     Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
-    `on_progress` gets each as it grows. With `held_as` a reading that would be held is stored, and
-    a document that is probably no list of papers.
+    `on_progress` gets each as it grows. With `accept_as`, papers that would be refused are stored:
+    of a reading that replays old ones, and of a document that is probably no list of papers.
     Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
     """
     configured, now = runtime.sources[name], runtime.clock.now()
@@ -144,8 +144,8 @@ def ingest(
         retried = list(_retry(runtime, name, version("paper-monitor"), on_progress))
         if _waits(state, now):
             return [*retried, _postponed_run(name, state.waits_for, now)]
-        first_run = configured.first_run if first else held_as
-        reading = _Pass(
+        first_run = configured.first_run if first else accept_as
+        documents_pass = _Pass(
             runtime,
             configured,
             role,
@@ -155,25 +155,25 @@ def ingest(
             reread=bool(configured.asked_about)
             or state.whole_at is None
             or not state.whole_at <= now < state.whole_at + REREAD_AFTER,
-            hold_replayed=held_as is None and configured.dated and configured.source.repeats,
-            accepts=held_as is not None,
+            hold_replayed=accept_as is None and configured.dated and configured.source.repeats,
+            accepts=accept_as is not None,
         )
         try:
-            done = list(reading.runs(validators))
+            done = list(documents_pass.runs(validators))
         except DeferredError:
-            reading.recorder.discard()
+            documents_pass.recorder.discard()
             raise
-        role.source_read()
-        wait = reading.wait
-        reason = configured.variables.hide(str(wait or ""))
-        if wait:
-            until = runtime.clock.now() + (wait.retry_after or timedelta(0))
+        role.end_source()
+        pause_error = documents_pass.pause_error
+        reason = configured.variables.hide(str(pause_error or ""))
+        if pause_error:
+            until = runtime.clock.now() + (pause_error.retry_after or timedelta(0))
             with runtime.database.writing() as tx:
                 reading_state.must_wait(tx, name, configured.address, until, reason)
-        if isinstance(wait, WaitError):
+        if isinstance(pause_error, WaitError):
             return [*retried, *(done or [_postponed_run(name, reason, now)])]
         judge(runtime, configured, role, done)
-        # A source that is read from one moment to the next fills its gaps itself.
+        # A source that is asked by periods begins where the last one ended, and leaves no gap.
         if not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
@@ -190,7 +190,7 @@ class _Pass:
 
     With `reread`, documents are requested and read even if they were read before. With
     `hold_replayed`, a feed that replays old papers is held. With `accepts`, a document that is
-    probably no list of papers is stored. `wait` is the error of a server that
+    probably no list of papers is stored. `pause_error` is the error of a server that
     asked for a pause: a WaitError if no request was sent.
     """
 
@@ -201,7 +201,7 @@ class _Pass:
     reread: bool
     hold_replayed: bool
     accepts: bool
-    wait: FetchError | None = None
+    pause_error: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
         count, conditions = 0, validators
@@ -211,7 +211,11 @@ class _Pass:
             count += 1
             yield run
         newer = self.recorder.validators
-        if self.recorder.is_open and not isinstance(self.wait, WaitError) and (newer or not count):
+        if (
+            self.recorder.is_open
+            and not isinstance(self.pause_error, WaitError)
+            and (newer or not count)
+        ):
             yield self.recorder.finish(RunOutcome.UNCHANGED, validators=newer or validators)
         else:
             self.recorder.discard()
@@ -232,11 +236,11 @@ class _Pass:
             if not names and (about := self.configured.asked_about):
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
-            self.role.documents_seen(names)
+            self.role.mark_other_documents_missing(names)
         except (StoreError, DeferredError):
             raise
         except WaitError as fault:
-            self.wait = fault
+            self.pause_error = fault
         except Exception as fault:
             yield self.recorder.finish(RunOutcome.FAILED, self._error(fault, None))
 
@@ -285,7 +289,7 @@ class _Pass:
     def _error(self, fault: Exception, document: str | None) -> str:
         """Return a fault as a sentence; an unexpected one is logged with its traceback."""
         if isinstance(fault, FetchError) and fault.retry_after is not None:
-            self.wait = fault
+            self.pause_error = fault
         if isinstance(fault, MonitorError):
             return str(fault)
         log.exception("reading failed", source=self.configured.name, document=document)
@@ -370,7 +374,7 @@ class _Pass:
         def record_end(tx: Transaction, now: datetime) -> None:
             progress(cursor, is_finished, tx, now)
             if is_complete and cursor.offset:
-                self.role.document_read(tx, document.name, content, now)
+                self.role.end_document(tx, document.name, content, now)
             if is_complete:
                 address = self.configured.address
                 reading_state.read_whole(tx, self.configured.name, address, now, document.lifetime)

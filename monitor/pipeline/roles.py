@@ -18,7 +18,7 @@ from monitor.store.engine.database import Transaction
 from monitor.store.sources import collections, reading_state
 from monitor.store.sources.reading_state import DumpState
 
-# Bounds of the records of one transaction. Entries are compared with no papers, and take less time.
+# The most records of one transaction. Entries are not compared with papers, and take less time.
 MAX_PAPERS = 1_000
 MAX_ENTRIES = 5_000
 
@@ -26,7 +26,8 @@ MAX_ENTRIES = 5_000
 class SourceRole:
     """The role of one source.
 
-    `as_news` separates reading positions: news and entries of one source have their own.
+    `as_news` is whether records are read as news. News and entries have their own reading
+    positions, so that a source whose role changes is read again.
     `most_records` bounds the records of one transaction, and runs with one of the outcomes
     `failures` open an incident. The `content` of a document is a hash, or a dump's size and time.
     """
@@ -65,13 +66,13 @@ class SourceRole:
     ) -> None:
         """Record how many records of a document are stored, in the transaction that stores them."""
 
-    def document_read(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
+    def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
         """Record that a document that has records was read completely."""
 
-    def documents_seen(self, present: Collection[str]) -> None:
+    def mark_other_documents_missing(self, present: Collection[str]) -> None:
         """Mark entries of documents that have disappeared as missing; the others are `present`."""
 
-    def source_read(self) -> None:
+    def end_source(self) -> None:
         """Do what follows a reading of the source, whether or not it was complete."""
 
 
@@ -134,11 +135,11 @@ class Entries(SourceRole):
         collections.save(tx, self.source, chunk.document, papers, chunk.now, compact=compact)
         return StoredChunk(unchanged=len(papers))
 
-    def document_read(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
+    def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
         mark, at_once = self._mark(content), self.leaves_at_once
         collections.end_reading(tx, self.source, document, mark, now, at_once=at_once)
 
-    def documents_seen(self, present: Collection[str]) -> None:
+    def mark_other_documents_missing(self, present: Collection[str]) -> None:
         # A folder without documents may be one whose disk is not mounted.
         at_once, now = self.leaves_at_once and bool(present), self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
@@ -150,24 +151,25 @@ class Entries(SourceRole):
         )
 
     def _mark(self, content: str) -> str:
-        """Return what is stored for a content: another role has another, so that it is read again.
+        """Return the mark that is stored for a content.
 
-        Reference lists keep the unprefixed mark of older versions, so that an upgrade does not read
-        long lists again.
+        Libraries have marks of their own, so that a document is read again when the role of its
+        source changes. Reference lists keep the unprefixed mark of older versions, so that an
+        upgrade does not read long lists again.
         """
         return content
 
 
 class Library(Entries):
-    """Entries are works that people have: stored notices about new ones are looked up."""
+    """Entries are works that people have: stored notices about new ones are searched for."""
 
     failures = (RunOutcome.FAILED, RunOutcome.PARTIAL)
 
-    def source_read(self) -> None:
+    def end_source(self) -> None:
         if self.source in self.runtime.guarded_libraries:
             guard.look_up_stored(self.runtime, self.source)
         else:
-            # They are looked up once the library is guarded.
+            # They are searched for once the library is guarded.
             with self.runtime.database.writing() as tx:
                 collections.mark_all_unchecked(tx, self.source)
 
@@ -181,7 +183,7 @@ class ReferenceList(Entries):
     leaves_at_once = True
     is_compact = True
 
-    def source_read(self) -> None:
+    def end_source(self) -> None:
         reference_lists.fill_stored(self.runtime, self.source)
 
 

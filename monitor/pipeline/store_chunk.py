@@ -98,7 +98,7 @@ class StoredChunk(Struct, frozen=True):
 
 
 def decide_changed_records(
-    tx: Transaction, source: str, incoming: Sequence[Paper], circumstances: DecisionContext
+    tx: Transaction, source: str, incoming: Sequence[Paper], context: DecisionContext
 ) -> tuple[list[Decision], list[tuple[Candidate, ...]], list[str]]:
     """Decide on a chunk of at most a few thousand records; nothing is written.
 
@@ -112,7 +112,7 @@ def decide_changed_records(
     changed_names = paper_index.changed_records(tx, source, last_hashes)
     # If several records share a name, only the last one's hash is compared with the store; an
     # earlier one is unchanged only if its hash is the same.
-    today = circumstances.now.date()
+    today = context.now.date()
     changed = [
         (record_of(incoming[at], source, today), names[at], hashes[at])
         for at, name in enumerate(indexed_names)
@@ -121,17 +121,17 @@ def decide_changed_records(
     unchanged_names = [name for name in last_hashes if name not in changed_names]
     if not changed:
         return [], [], unchanged_names
-    records = [with_keys(*record, assigned=circumstances.assigns) for record in changed]
+    records = [with_keys(*record, assigned=context.assigns) for record in changed]
     keyed = candidates.with_store_facts(tx, records, source)
     stored = candidates.find(tx, source, keyed)
-    decisions = _with_effects(tx, source, decide_chunk(keyed, stored, circumstances))
+    decisions = _with_effects(tx, source, decide_chunk(keyed, stored, context))
     return decisions, stored, unchanged_names
 
 
 def _require_text(names: Sequence[str]) -> None:
-    """Raise ValueError for a name that SQLite would return as another one when it is looked up."""
+    """Raise ValueError for a name that SQLite would not keep unchanged."""
     joined = "".join(names)
-    joined.encode()  # half a surrogate pair
+    joined.encode()  # raises for half a surrogate pair
     if "\0" in joined:
         raise ValueError("the source's name for a record has a character U+0000")
 
@@ -159,7 +159,7 @@ class Chunk:
 
     source: str
     papers: Sequence[Paper]
-    circumstances: DecisionContext
+    context: DecisionContext
     now: datetime
     document: str = ""
     last_read: datetime | None = None
@@ -174,9 +174,7 @@ def store_papers(
     reference `lists`.
     """
     source, papers, now = chunk.source, chunk.papers, chunk.now
-    decisions, stored, unchanged_names = decide_changed_records(
-        tx, source, papers, chunk.circumstances
-    )
+    decisions, stored, unchanged_names = decide_changed_records(tx, source, papers, chunk.context)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
         suspicion = suspect(papers, decisions, stored, chunk.last_read)
@@ -185,7 +183,7 @@ def store_papers(
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
     current = [survivors.get(id, id) for id in ids]
     if guarded:
-        merged, standing = {*survivors.values()}, chunk.circumstances.standing
+        merged, standing = {*survivors.values()}, chunk.context.standing
         done = StoredDecisions(decisions, stored, current, merged, standing)
         record_changes(tx, source, guarded, done, now)
     if lists:
@@ -196,14 +194,14 @@ def store_papers(
 
 def record_reported(tx: Transaction, chunk: Chunk, guarded: Collection[str]) -> StoredChunk:
     """Record changes of works in the `guarded` libraries, and nothing else of a chunk."""
-    source, today = chunk.source, chunk.circumstances.now.date()
+    source, today = chunk.source, chunk.context.now.date()
     keyed = [with_keys(record_of(paper, source, today)) for paper in chunk.papers]
     records = candidates.with_store_facts(tx, keyed, source)
     not_stored = StoredDecisions(
         [Decision(record, None) for record in records],
         [()] * len(records),
         [0] * len(records),
-        standing=chunk.circumstances.standing,
+        standing=chunk.context.standing,
     )
     record_changes(tx, source, guarded, not_stored, chunk.now)
     return StoredChunk(unchanged=len(records))
@@ -245,15 +243,15 @@ def store_isolating_failures(
     parts = [chunk.papers]
     while parts:
         papers = parts.pop()
-        undated = chunk.circumstances.undated_before + stored.undated
-        circumstances = replace(chunk.circumstances, undated_before=undated)
+        undated = chunk.context.undated_before + stored.undated
+        context = replace(chunk.context, undated_before=undated)
         try:
             with tx.begin_nested():
-                part = replace(chunk, papers=papers, circumstances=circumstances)
+                part = replace(chunk, papers=papers, context=context)
                 stored += store_all(database, tx, part, write)
         except DecidingError as fault:
             if len(papers) == 1:
-                error, first_run = fault.__cause__, circumstances.first_run
+                error, first_run = fault.__cause__, context.first_run
                 assert error is not None
                 facts = error, first_run, chunk.now, version("paper-monitor")
                 record = undecided.record_of(chunk.source, chunk.document, papers[0], *facts)
@@ -266,7 +264,7 @@ def store_isolating_failures(
 
 # ── the run of a document ───────────────────────────────────────────────────────────
 
-StoreMethod = Callable[[Database, Transaction, Chunk, ChunkWriter], StoredChunk]
+ChunkStorer = Callable[[Database, Transaction, Chunk, ChunkWriter], StoredChunk]
 
 
 @dataclass(slots=True)
@@ -274,7 +272,7 @@ class RunRecorder:
     """Writes the runs of a source, whose chunks `write_chunk` stores.
 
     A run is opened before its document is read; if there is nothing to record about that document,
-    the next one gets it.
+    it stays open for the next one.
 
     `previous_error` is the error of the source's open incident, "" for none: an error that it
     contains was logged already.
@@ -333,7 +331,7 @@ class RunRecorder:
         listed before. Papers are decided as at `decided_at`, by default now.
         """
         name, now = self.configured.name, self.runtime.clock.now()
-        circumstances = DecisionContext(
+        context = DecisionContext(
             decided_at or now,
             self.first_run,
             self.configured.dated,
@@ -345,7 +343,7 @@ class RunRecorder:
         if hold_replayed:
             with self.runtime.database.reading() as tx:
                 last_read = runs.last_read(tx, name)
-        chunk = Chunk(name, papers, circumstances, now, document, last_read)
+        chunk = Chunk(name, papers, context, now, document, last_read)
         try:
             stored = self._commit(store_all, chunk, progress)
         except DecidingError as fault:
@@ -356,10 +354,10 @@ class RunRecorder:
         self._undated += stored.undated
 
     def _commit(
-        self, store_batch: StoreMethod, chunk: Chunk, progress: SaveProgress | None
+        self, store_chunk: ChunkStorer, chunk: Chunk, progress: SaveProgress | None
     ) -> StoredChunk:
         with self.runtime.database.ingesting() as tx:
-            stored = store_batch(self.runtime.database, tx, chunk, self.write_chunk)
+            stored = store_chunk(self.runtime.database, tx, chunk, self.write_chunk)
             if chunk.last_read and stored.suspicion.holds:
                 raise _held(chunk.source, stored.suspicion, chunk.last_read)
             left = [record for record, _ in stored.undecided]

@@ -46,8 +46,8 @@ def candidate(paper: Paper, *found_by: str, same_source: bool = True) -> Candida
     return Candidate(stored, keys, frozenset(found_by), (sighting,) if same_source else ())
 
 
-def decide(paper: Paper, *found: Candidate, **circumstances: object):
-    [decision] = decide_chunk([with_keys(paper)], [found], DecisionContext(NOW, **circumstances))
+def decide(paper: Paper, *found: Candidate, **context: object):
+    [decision] = decide_chunk([with_keys(paper)], [found], DecisionContext(NOW, **context))
     return decision
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from monitor.digest.excerpt import excerpt, headline
 from monitor.digest.passage import EXCERPT_LIMIT, Passage
-from monitor.digest.sentence_value import sentence_value
+from monitor.digest.sentence_value import value_by_rule_0
 from monitor.model import ChangeKind, DigestPaper, MatchReason, Paper, TopicWhy
 from monitor.text import title_lengths
 from tests.digest import samples
@@ -154,8 +154,8 @@ CONTRIBUTIONS = (
 
 @pytest.mark.parametrize("contribution", CONTRIBUTIONS)
 def test_what_the_authors_did_outweighs_background_and_what_leans(contribution: str) -> None:
-    lost = max(map(sentence_value, BACKGROUND + LEANINGS))
-    assert sentence_value(contribution) >= 3 > 0 > lost
+    lost = max(map(value_by_rule_0, BACKGROUND + LEANINGS))
+    assert value_by_rule_0(contribution) >= 3 > 0 > lost
 
 
 GAP = "Robots fall on gravel, and nobody knows why."

@@ -37,13 +37,11 @@ def read(
 ) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        circumstances = DecisionContext(
-            now, first_run, dated=True, assigns=assigns, standing=standing
-        )
+        context = DecisionContext(now, first_run, dated=True, assigns=assigns, standing=standing)
         if role is Role.LIBRARY:
             collections.save(tx, source, "", result, now)
             return StoredChunk(unchanged=len(result))
-        return store_papers(tx, Chunk(source, result, circumstances, now), guarded)
+        return store_papers(tx, Chunk(source, result, context, now), guarded)
 
 
 def match(

@@ -33,6 +33,6 @@ def test_accept_stores_what_is_read_of_it(house: House) -> None:
     (house.folder / "dumps" / "notes.txt").write_text(NOTES)
     with house.opened() as app:
         [refused] = ingest(app.runtime, "page")
-        [taken] = ingest(app.runtime, "page", held_as=FirstRun.DELIVER)
+        [taken] = ingest(app.runtime, "page", accept_as=FirstRun.DELIVER)
         [after] = ingest(app.runtime, "page")
     assert (refused.new, taken.new, after.outcome) == (0, 2, RunOutcome.UNCHANGED)

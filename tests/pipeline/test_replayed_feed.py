@@ -36,9 +36,9 @@ def serve_feed(web: MisbehavingServer, *items: str) -> None:
     web.answers("/feed", body=feed(*items), headers=RSS)
 
 
-def read(house: House, held_as: FirstRun | None = None) -> tuple[str, int, int]:
+def read(house: House, accept_as: FirstRun | None = None) -> tuple[str, int, int]:
     with house.opened() as app:
-        [run] = app.once.ingest(("journal",), held_as=held_as)
+        [run] = app.once.ingest(("journal",), accept_as=accept_as)
         app.once.match()
     return run.outcome.value, run.seen, run.new
 
@@ -69,16 +69,16 @@ def test_F08_a_known_feed_that_turns_new_is_held_and_nobody_is_notified(
     assert read(fed) == ("failed", 0, 0), "it is held until someone decides"
 
 
-@pytest.mark.parametrize(("held_as", "sent"), [(FirstRun.DELIVER, 16), (FirstRun.BASELINE, 8)])
+@pytest.mark.parametrize(("accept_as", "sent"), [(FirstRun.DELIVER, 16), (FirstRun.BASELINE, 8)])
 def test_F08_a_held_reading_is_accepted_by_a_person_and_the_incident_ends(
-    fed: House, web: MisbehavingServer, held_as: FirstRun, sent: int
+    fed: House, web: MisbehavingServer, accept_as: FirstRun, sent: int
 ) -> None:
     serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(8)))
     read(fed)
     serve_feed(web, *(moved(n, old(n)) for n in range(8)))
     fed.clock.move(days=1)
     assert read(fed)[0] == "failed"
-    assert read(fed, held_as) == ("ok", 8, 8)
+    assert read(fed, accept_as) == ("ok", 8, 8)
     assert not any("held" in problem for problem in fed.problems())
     with fed.opened() as app:
         [digest] = app.once.digest(("lab",), early=True)

@@ -48,8 +48,8 @@ _key = schema.collection_key.c
 _unchecked = schema.unchecked_entry.c
 
 LEAVES_AFTER = timedelta(hours=1)
-# Keys of compact entries are moved into their table for this number of entries at a time. Moved for
-# a thousand, each key would write a page of the disk.
+# Keys of compact entries are put into the index once this many entries have come. In smaller lots
+# nearly each key would cost a page of the disk.
 INDEXED_ENTRIES = 200_000
 # Bounds of a record of a reference list, which may have millions. Abstracts are compared as far as
 # the shorter one goes: 30 words are enough.
@@ -92,10 +92,10 @@ def last_content(tx: Transaction, source: str, document: str) -> str:
 
 def begin_reading(tx: Transaction, source: str, document: str) -> None:
     id, reading = _open_document(tx, source, document)
-    again = sa.update(schema.collection).filter_by(id=id)
+    update = sa.update(schema.collection).filter_by(id=id)
     # A file whose half-written state was read is read again, also if it then returns to its earlier
     # content.
-    tx.execute(again.values(reading=reading + 1, content=""))
+    tx.execute(update.values(reading=reading + 1, content=""))
 
 
 def save(
@@ -212,7 +212,7 @@ def mark_all_unchecked(tx: Transaction, source: str) -> None:
 def take_unchecked(
     tx: Transaction, source: str, now: datetime, limit: int
 ) -> dict[int, tuple[CollectionEntry | None, bool]]:
-    """Return the next entries of a library to look up stored notices for, and mark them checked.
+    """Return the next entries of a library to search stored notices for, and mark them checked.
 
     Each comes with whether only recent notices count. An entry that was removed is None.
     """
@@ -221,8 +221,7 @@ def take_unchecked(
     query = query.join(schema.collection_entry, _entry.id == _unchecked.entry_id)
     query = query.where(_entry.collection_id.in_(of_source)).order_by(_unchecked.entry_id)
     waiting: dict[int, bool] = dict(map(tuple, tx.execute(query.limit(limit))))
-    checked = sa.delete(schema.unchecked_entry).where(among(_unchecked.entry_id, waiting))
-    tx.execute(checked)
+    tx.execute(sa.delete(schema.unchecked_entry).where(among(_unchecked.entry_id, waiting)))
     loaded = _load(tx, list(waiting), now)
     return {id: (loaded.get(id), only_recent) for id, only_recent in waiting.items()}
 
@@ -277,8 +276,8 @@ def end_reading(
     with that of the next reading.
     """
     document_id, reading = _open_document(tx, source, document)
-    read = sa.update(schema.collection).filter_by(id=document_id)
-    tx.execute(read.values(content=content, filled_to=0))
+    update = sa.update(schema.collection).filter_by(id=document_id)
+    tx.execute(update.values(content=content, filled_to=0))
     lacking = sa.and_(_entry.collection_id == document_id, _entry.reading < reading)
     _mark_missing(tx, lacking, now, at_once=at_once)
 
@@ -291,8 +290,8 @@ def mark_documents_missing(
     gone = {id for id, document in tx.execute(of_source) if document not in present}
     if gone:
         # A document that comes back is read again.
-        documents = sa.update(schema.collection).where(among(_collection.id, gone))
-        tx.execute(documents.values(content=""))
+        update = sa.update(schema.collection).where(among(_collection.id, gone))
+        tx.execute(update.values(content=""))
         _mark_missing(tx, among(_entry.collection_id, gone), now, at_once=at_once)
 
 
@@ -300,8 +299,8 @@ def _mark_missing(
     tx: Transaction, missing: sa.ColumnElement[bool], now: datetime, *, at_once: bool
 ) -> None:
     since = now - LEAVES_AFTER if at_once else now
-    entries = sa.update(schema.collection_entry).where(missing, _entry.missing_since.is_(None))
-    tx.execute(entries.values(missing_since=since))
+    update = sa.update(schema.collection_entry).where(missing, _entry.missing_since.is_(None))
+    tx.execute(update.values(missing_since=since))
 
 
 def delete_missing(tx: Transaction, source: str, now: datetime, limit: int) -> int:
@@ -325,14 +324,14 @@ def backfill_position(tx: Transaction, source: str) -> int | None:
 
 
 def set_backfill_position(tx: Transaction, source: str, paper_id: int | None) -> None:
-    documents = sa.update(schema.collection).filter_by(source=source)
-    tx.execute(documents.values(filled_to=paper_id))
+    update = sa.update(schema.collection).filter_by(source=source)
+    tx.execute(update.values(filled_to=paper_id))
 
 
 def _open_document(tx: Transaction, source: str, document: str) -> tuple[int, int]:
-    """Return the ids of a document, which is added if it is new, and of its last reading.
+    """Return the id of a document, and the number of its last reading, 0 before the first.
 
-    That is 0 before the first.
+    A new document is added.
     """
     query = sa.select(_collection.id, _collection.reading)
     row = tx.execute(query.filter_by(source=source, document=document)).first()
@@ -365,8 +364,8 @@ def forget(tx: Transaction, kept: Collection[str], limit: int) -> int:
     """Delete up to `limit` entries of all sources but the `kept` ones, and return how many."""
     others = sa.select(_collection.id).where(_collection.source.not_in(kept))
     # One that is configured again before all of it is deleted is read again.
-    documents = sa.update(schema.collection).where(_collection.source.not_in(kept))
-    tx.execute(documents.where(_collection.content != "").values(content=""))
+    update = sa.update(schema.collection).where(_collection.source.not_in(kept))
+    tx.execute(update.where(_collection.content != "").values(content=""))
     if deleted := _delete(tx, _entry.collection_id.in_(others), limit):
         return deleted
     new_key = schema.collection_new_key
@@ -375,7 +374,7 @@ def forget(tx: Transaction, kept: Collection[str], limit: int) -> int:
     return 0
 
 
-# ── looking up ──────────────────────────────────────────────────────────────────────
+# ── finding entries ─────────────────────────────────────────────────────────────────
 
 
 def find(
@@ -384,8 +383,8 @@ def find(
     """Return, for each record, the entries of some sources that are the same work."""
     if not sources or not incoming:
         return [[] for _ in incoming]
-    numbers = {key for record in incoming for key in _keys_of(record)}
-    by_key = _by_key(tx, sources, numbers)
+    keys = {key for record in incoming for key in _keys_of(record)}
+    by_key = _by_key(tx, sources, keys)
     chosen = [_candidates(record, by_key) for record in incoming]
     entries = _load(tx, {id for found_by in chosen for id in found_by}, now)
     return [
@@ -402,7 +401,7 @@ def sharing_identifiers(
     tx: Transaction, source: str, records: Sequence[IncomingPaper], now: datetime
 ) -> list[list[CollectionEntry]]:
     """Return, for each record, the entries with one of its identifiers, the same work or not."""
-    keys = [list(_hashes_of(record.keys)) for record in records]
+    keys = [list(_keys_of_pairs(record.keys)) for record in records]
     by_key = _by_key(tx, [source], {key for of_record in keys for key in of_record})
     chosen = [{id: None for key in of_record for id in by_key.get(key, ())} for of_record in keys]
     entries = _load(tx, {id for ids in chosen for id in ids}, now)
@@ -417,7 +416,7 @@ def with_name(
     now: datetime,
 ) -> list[CollectionEntry]:
     """Return the entries of some sources with one of these identifiers, or with a title key."""
-    by_key = _by_key(tx, sources, set(_hashes_of_identity(pairs, title)))
+    by_key = _by_key(tx, sources, set(_keys_of_identity(pairs, title)))
     entries = _load(tx, {id for ids in by_key.values() for id in ids}, now)
     named = set(pairs)
     return [
@@ -483,9 +482,9 @@ def _read(
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
     """Return the ids of the entries that may be the record's work, each with the best way to it."""
     by_blocks = dict.fromkeys(nearest(record.blocks, by_key), "block")
-    [titled] = _hashes_of([("title", record.title_key)])
+    [titled] = _keys_of_pairs([("title", record.title_key)])
     by_title = dict.fromkeys(by_key.get(titled, ())[-CANDIDATES_EACH:], "title")
-    named = (by_key.get(key, ())[-CANDIDATES_EACH:] for key in _hashes_of(record.keys))
+    named = (by_key.get(key, ())[-CANDIDATES_EACH:] for key in _keys_of_pairs(record.keys))
     return by_blocks | by_title | {id: "key" for ids in named for id in ids}
 
 
@@ -505,24 +504,24 @@ def _keys_of(record: IncomingPaper) -> set[int]:
 
 def identity_keys(record: IncomingPaper) -> set[int]:
     """Return hashes of the identifiers and the title of a record."""
-    return set(_hashes_of_identity(record.keys, record.title_key))
+    return set(_keys_of_identity(record.keys, record.title_key))
 
 
 def _compact_keys_of(paper: Paper) -> set[int]:
     """Return the keys of a compact entry: its identifiers, its title, and few of its blocks.
 
-    These are two, with no word in common if four words of the title are rare, and that of the title
-    before a subtitle. A record is looked up by all its blocks, so that one of the four words may
-    differ.
+    Of its blocks there are three at most: two that have no word in common if four words of the
+    title are rare, and the block of the title without its subtitle. Records are compared by all
+    their blocks, so that one of the four words may differ.
     """
     blocks = blocks_of_words(words(paper.title))
     few = add_head_block((*blocks[:1], *blocks[1:][-1:]), paper.title)
-    return {*_hashes_of_identity(identifiers(paper), title_key(paper.title)), *few}
+    return {*_keys_of_identity(identifiers(paper), title_key(paper.title)), *few}
 
 
-def _hashes_of_identity(pairs: Iterable[tuple[str, str]], title: str) -> Iterator[int]:
-    return _hashes_of((*pairs, *([("title", title)] if title else [])))
+def _keys_of_identity(pairs: Iterable[tuple[str, str]], title: str) -> Iterator[int]:
+    return _keys_of_pairs((*pairs, *([("title", title)] if title else [])))
 
 
-def _hashes_of(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+def _keys_of_pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
     return (hash_of_text(f"{scheme}:{value}") for scheme, value in pairs if scheme != LINK)
