@@ -118,6 +118,11 @@ class Secret:
 _SHORT = 4
 
 
+def literal(text: str) -> str:
+    """Return a text as a setting in which no variable of the environment is read."""
+    return text.replace("${", "$${")
+
+
 @dataclass(frozen=True, slots=True)
 class Variables:
     """The values of variables, by the `${NAME}` that stands for each wherever they are hidden."""

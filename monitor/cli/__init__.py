@@ -36,7 +36,7 @@ DESCRIPTION = (
 COMMANDS = {
     "Start": {
         "demo": "Write digests of four sample dumps as local pages. Needs no account.",
-        "init": "Write a commented monitor.yaml that works as is.",
+        "init": "Write a commented monitor.yaml that works as is, with your topic and address.",
         "check": "Check the configuration, topics and templates, and report every error.",
     },
     "Work": {
@@ -109,7 +109,7 @@ NEAREST_OPTIONS = dict.fromkeys(
 )
 # The module of a command that is not named by its first word.
 MODULES = {
-    "start": ("demo", "init", "config"),
+    "start": ("demo", "config"),
     "work": ("run", "ingest", "digest"),
     "service": ("serve", "worker", "web serve", "web login"),
     "doubtful": ("papers doubtful",),

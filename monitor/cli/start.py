@@ -1,15 +1,14 @@
-"""Starting: a demo of sample dumps, a commented configuration, and the one in use."""
+"""Starting: a demo of sample dumps, and the configuration in use."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import typer
@@ -26,8 +25,6 @@ from monitor.cli.options import (
     Now,
     finish,
     flag,
-    full_command,
-    option,
 )
 from monitor.cli.terminal import (
     console,
@@ -40,9 +37,8 @@ from monitor.cli.terminal import (
 )
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
-from monitor.commands.first_start import write_configuration
 from monitor.commands.ratings import RaterScope, rate
-from monitor.config import load, masked, sends_to, starter
+from monitor.config import load, masked, sends_to
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.log import set_up_logging
@@ -50,8 +46,6 @@ from monitor.model import Run
 from monitor.pipeline.flow import DigestReport
 from monitor.private_files import make_folder
 from monitor.resources import resource
-from monitor.sources.feed.opml import read_opml
-from monitor.sources.xml_records import XmlError
 from monitor.store.papers.papers import count
 
 # The demo rates these papers as a reader would, so that later digests show a learned order.
@@ -176,52 +170,6 @@ def _show(
         console.print("Open this page in a browser:")
         console.print(Text("  ").append(file_link(str(index), "bold")), soft_wrap=True)
         console.print("or run `paper-monitor serve` there and open the address that it prints.")
-
-
-def init(
-    directory: Path = typer.Argument(Path(), metavar="DIR"),
-    opml: Path | None = option(
-        "--opml", "FILE", "Add the feeds of this file, which feed readers export.", default=None
-    ),
-    as_json: AsJson = False,
-) -> None:
-    target = directory / "monitor.yaml"
-    if target.exists():
-        raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
-    sources = _read_opml(opml) if opml else {}
-    write_configuration(target, _with_sources(starter(), sources))
-    feeds = f", with {format_count(len(sources), 'feed')}" if opml else ""
-    document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})
-    summary = f"Wrote {target}{feeds}. Then:\n  {full_command('run', target)}"
-    Call(as_json=as_json).answer(document, summary)
-
-
-def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
-    """Return the sources that a file of feeds lists. Raises UsageError."""
-    try:
-        sources = read_opml(file.read_bytes())
-    except OSError as fault:
-        raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
-    except XmlError as fault:
-        raise UsageError(f"{file} is not OPML: {fault}") from fault
-    if not sources:
-        raise UsageError(f"{file} lists no feeds", "export the list of your feeds as OPML")
-    return sources
-
-
-def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """Put sources into a configuration, one line each, in place of the one that it begins with."""
-    if not sources:
-        return text
-    start, heading, rest = text.partition("\nsources:\n  ")
-    lines = (
-        yaml.safe_dump(
-            source, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True
-        )
-        for source in sources.values()
-    )
-    added = "".join(f"{name}: {line}  " for name, line in zip(sources, lines, strict=True))
-    return f"{start}{heading}{added}# {rest}"
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:

@@ -17,10 +17,10 @@ from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
     Sample,
     Trial,
-    quote_yaml,
     topic_of,
     try_topic,
 )
+from monitor.config.yaml_positions import quote_yaml
 from monitor.digest.wording import format_count
 from monitor.match import parse_topic
 from monitor.match.suggestions import Suggestion

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -146,12 +145,6 @@ def _warnings(
             f"only the newest {matched.looked_at:,} papers were searched: "
             "the count and the share are estimated from them"
         )
-
-
-def quote_yaml(query: str) -> str:
-    # YAML 1.2, 7.3: single quotes leave double ones alone, but hold printable text only.
-    single = "'" + query.replace("'", "''") + "'"
-    return single if query.isprintable() else json.dumps(query)
 
 
 def too_wide(matching: int, papers: int) -> str:

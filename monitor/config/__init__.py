@@ -5,6 +5,7 @@ files               the file, those it includes, ${NAME} and NAME_FILE   -> Writ
 settings            what may be set (web_settings: the pages)
 validate            Written to Settings, with all faults (messages: how a fault is worded)
 warnings            valid, but probably not intended
+starter_parts       the file of `init`: the template, with parts of a newcomer
 redact              the configuration, with secrets masked
 declared            each setting with its words and default  -> schema (editors), tables (docs)
 __main__            writes these two
@@ -24,10 +25,10 @@ from monitor.config.settings import SubscriptionSettings as SubscriptionSettings
 from monitor.config.settings import TopicSettings as TopicSettings
 from monitor.config.settings import synonyms_of as synonyms_of
 from monitor.config.settings import topics_of as topics_of
+from monitor.config.starter_parts import starter as starter
 from monitor.config.validate import ActiveQueries, build, store_of
 from monitor.config.web_settings import WebSettings as WebSettings
 from monitor.errors import ConfigError, Fault
-from monitor.resources import resource
 
 
 def load(
@@ -72,8 +73,3 @@ def store_url(path: Path, variables: Mapping[str, str] | None = None) -> str:
     if store is None:
         raise ConfigError(written.faults)
     return store
-
-
-def starter() -> str:
-    """Return a commented monitor.yaml that works as it is."""
-    return (resource("templates") / "starter" / "monitor.yaml").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ FROM_ENVIRONMENT: Mapping[Where, str] = {
 _STORE = re.compile(r"""\bstore["']?\s*:""")
 _BEGIN = "“paper-monitor init” creates one to start from"
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MALFORMED = (
     "${ begins the name of an environment variable and } ends it, as in ${SMTP_PASSWORD}; "
     "for the characters themselves write $${"
@@ -68,7 +68,7 @@ class Environment:
         return _REFERENCE.sub(put, text), values, problems
 
     def _value(self, name: str, *, closed: bool) -> str:
-        if not closed or not _NAME.fullmatch(name):
+        if not closed or not NAME.fullmatch(name):
             raise ValueError(_MALFORMED)
         value, file = self.variables.get(name), self.variables.get(f"{name}_FILE")
         if value and file:
@@ -165,6 +165,18 @@ def read(file: Path, variables: Mapping[str, str] | None = None) -> Written:
     return written
 
 
+def read_text(text: str, file: Path, variables: Mapping[str, str]) -> Written:
+    """Read what is about to be written into a configuration file, which includes no other."""
+    written = Written(file, Environment(variables))
+    return _understand(written, read_page(text, str(file)))
+
+
+def unset(names: Iterable[str]) -> list[str]:
+    """Return which of these variables `${NAME}` could not read from the environment."""
+    environment = Environment(os.environ)
+    return [name for name in names if environment.fill(f"${{{name}}}")[2]]
+
+
 def _salvage_store(written: Written) -> None:
     """Find the `store:` of a file that is not valid YAML, so that its store can still be read.
 
@@ -216,10 +228,14 @@ def _bytes(file: Path) -> bytes:
 def _read_one(file: Path, environment: Environment, *, may_be_pipe: bool = False) -> Written:
     """Read one file and put its variables in; without values when there is no using it."""
     written = Written(file, environment)
-    page = _page(written, may_be_pipe=may_be_pipe)
+    return _understand(written, _page(written, may_be_pipe=may_be_pipe))
+
+
+def _understand(written: Written, page: Page) -> Written:
+    """Put the values of a page into what is written, with the variables filled in."""
     written.places = page.places
     for where, line, message in page.problems:
-        written.faults.append(Fault(str(file), line, dotted(where), message))
+        written.faults.append(Fault(str(written.file), line, dotted(where), message))
     if isinstance(page.value, dict):
         written.values = _fill(written, (), page.value)
     elif not page.problems:

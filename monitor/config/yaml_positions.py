@@ -71,6 +71,20 @@ def read_page(text: str, file: str) -> Page:
     return page
 
 
+def on_one_line(value: object) -> str:
+    """Write a value as YAML, with as few quotes as it needs."""
+    written = yaml.safe_dump(
+        value, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True
+    )
+    return written.removesuffix("...\n").strip()
+
+
+def quote_yaml(query: str) -> str:
+    # YAML 1.2, 7.3: single quotes leave double ones alone, but hold printable text only.
+    single = "'" + query.replace("'", "''") + "'"
+    return single if query.isprintable() else json.dumps(query)
+
+
 class _Builder:
     def __init__(self, file: str, page: Page) -> None:
         self.file = file

@@ -49,7 +49,7 @@ STORED = [keys(f"id first_seen line filled {TEXT}", sources=[keys("source docume
 STOPPED = [keys("recipient subscription since until how reason")]
 CHECKS = [keys("name ok message")]
 EVERY = [
-    ("init new", 0, keys("path")),
+    ("init new", 0, keys("path unset next")),
     ("check", 0, keys("ok faults warnings")),
     ("check --config none.yaml", 2, keys("ok warnings", faults=FAULTS)),
     ("read page dumps/1.txt dumps/2.txt", 0, {"documents": READINGS}),

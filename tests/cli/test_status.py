@@ -223,7 +223,7 @@ def test_a_starter_without_a_connection_says_what_happens_next(
     with socket.socket() as nobody:  # bound, and it listens to nobody
         nobody.bind(("127.0.0.1", 0))
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{nobody.getsockname()[1]}")
-        assert say("init", "fresh").out.endswith("paper-monitor run --config fresh/monitor.yaml\n")
+        assert "\n  paper-monitor run --config fresh/monitor.yaml  " in say("init", "fresh").out
         ran = say("run", "--config", "fresh/monitor.yaml")
     error, what_next = ran.err.splitlines()
     assert ran.status == 1

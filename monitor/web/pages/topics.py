@@ -17,11 +17,11 @@ from monitor.commands.topic_trial import (
     NEWEST,
     count_parts,
     find_topic,
-    quote_yaml,
     too_wide,
     try_topic,
     unnamed_topic,
 )
+from monitor.config.yaml_positions import quote_yaml
 from monitor.errors import QueryError
 from monitor.match import meant_by, parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper, Topic, fill_days
