@@ -89,7 +89,7 @@ def decide(
 ) -> tuple[Outcome, datetime | None]:
     """Return the outcome to record of one attempt, and when to make the next, if at all.
 
-    A retry that comes too late fails.
+    A retry that comes too late fails, and so does that of a test, which is for now: at once.
     `delivery.attempts` counts the attempts made before this one. `down` is how long the
     outage group was down since a hand-off without a clear answer: such a delivery may have arrived,
     and no later refusal says that it did not, so it becomes unknown where another one fails.
@@ -97,7 +97,8 @@ def decide(
     if outcome.state is DeliveryState.UNKNOWN:
         return outcome, now + SETTLE_AFTER
     at, error = None, outcome.error
-    if outcome.state is DeliveryState.RETRY:
+    is_for_now = delivery.is_test and delivery.handed_off_at is None
+    if outcome.state is DeliveryState.RETRY and not is_for_now:
         at = next_attempt(outcome, delivery, now, settings, down)
         error = f"given up after {delivery.attempts + 1} attempts: {error}"
     if at is not None or outcome.state is DeliveryState.SENT:

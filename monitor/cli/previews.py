@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import get_args
 
 from rich.text import Text
@@ -11,11 +10,10 @@ from rich.text import Text
 from monitor.cli.opening import open_configured, open_or_empty
 from monitor.cli.options import Call, argument, finish, flag, option, word
 from monitor.cli.rehearsals import Form, page_of, show_rehearsals, write_digests, write_samples
-from monitor.cli.terminal import console, open_pages, show_table, stderr
-from monitor.cli.work import GOOD_STATES, print_delivery, show_state
+from monitor.cli.terminal import console, open_pages, print_error, show_table, stderr
+from monitor.cli.work import GOOD_STATES
 from monitor.commands.json_output import pick
 from monitor.commands.remedies import send_tests
-from monitor.commands.retries import next_tries
 from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Delivery, DeliveryState
@@ -60,33 +58,23 @@ def _answer(call: Call, written: Sequence[DigestReport], browser: bool) -> None:
 def send_test(call: Call, names: list[str] | None = argument("SUBSCRIPTION", default=None)) -> None:
     with open_or_empty(call) as app:
         tests = send_tests(app.runtime, names or ())
-        is_recorded = is_there(app.settings.store)
-        if not is_recorded:  # a temporary store, which is gone after the command
-            tests = [_given_up(test) for test in tests]
         listed = [pick(test, "subscription channel recipient state error") for test in tests]
+        is_recorded = is_there(app.settings.store)
         call.answer({"deliveries": listed}, _show_tests, app.runtime, tests, is_recorded)
     finish(all(test.state in GOOD_STATES for test in tests))
 
 
-def _given_up(test: Delivery) -> Delivery:
-    waits = test.state in (DeliveryState.PLANNED, DeliveryState.RETRY)
-    return replace(test, state=DeliveryState.FAILED) if waits else test
-
-
 def _show_tests(runtime: Runtime, tests: Sequence[Delivery], is_recorded: bool) -> None:
-    waits = next_tries(runtime, tests)
-    rows = [
-        (test.subscription, test.channel, test.recipient, show_state(test, waits.get(test.id)))
-        for test in tests
-    ]
+    rows = [(test.subscription, test.channel, test.recipient, test.state) for test in tests]
     columns = ("Subscription", "Channel", "Recipient", "State")
     show_table(columns, rows, "There are no recipients.")
     for channel in dict.fromkeys(test.channel for test in tests):
         for step in runtime.channels[channel].steps():
             outcome = Text("failed", "bold red") if step.problem else Text("ok", "green")
             console.print(Text(f"{channel}: {step.name}:"), outcome)
-    alike = {(test.channel, test.error, waits.get(test.id)): test for test in tests}
-    for (channel, _, retry), test in alike.items():
-        print_delivery(channel, test, retry)
+    for channel, error in dict.fromkeys((test.channel, test.error) for test in tests):
+        print_error(channel, error)
+    if any(test.state is DeliveryState.FAILED for test in tests):
+        stderr.print("A test is tried once: nothing is sent later. Try again with `send-test`.")
     if not is_recorded and not all(test.state in GOOD_STATES for test in tests):
-        stderr.print("There is no store yet, so this test is not recorded, and not tried again.")
+        stderr.print("There is no store yet, so this test is not recorded.")

@@ -1,7 +1,7 @@
 """Requests to the service about a problem: read now, try again, send a test.
 
 Each only notes in the store what is due; the service does it at its next tick, and without one
-the next `paper-monitor run`. `send_tests` then does it at once.
+the next `paper-monitor run`. `send_tests` does it at once, or not at all.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from monitor.commands.retries import next_tries
 from monitor.errors import UsageError
 from monitor.model import Delivery, Notice
+from monitor.model.delivery import TEST
 from monitor.pipeline import freeze
 from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.match import sync_subscriptions
@@ -84,25 +84,27 @@ def plan_tests(runtime: Runtime, name: str) -> int:
 def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     """Plan tests of the named subscriptions, or of all, and deliver what waits in their groups.
 
-    Returns them as they now stand; what waits, with the error for which it does. Raises UsageError
-    for an unknown name.
+    Returns them as they now stand. None of them is sent later, but for one that may have arrived.
+    Raises UsageError for an unknown name.
     """
     sync_subscriptions(runtime)
-    tests, groups = dict[int, str](), dict[str, None]()
-    for subscription in runtime.subscriptions_named(names):
-        wanted = reached(runtime, subscription)
-        if any(destination.recipients for destination in wanted):
-            tests[plan_tests(runtime, subscription.name)] = subscription.name
-            groups |= _groups(runtime, wanted)
-    for group in groups:
-        deliver_group(runtime, group, ignore_backoff=True)
+    tests, groups, channels = dict[int, str](), dict[str, None](), set[str]()
+    try:
+        for subscription in runtime.subscriptions_named(names):
+            wanted = reached(runtime, subscription)
+            if any(destination.recipients for destination in wanted):
+                channels |= {destination.channel for destination in wanted}
+                tests[plan_tests(runtime, subscription.name)] = subscription.name
+                groups |= _groups(runtime, wanted)
+        for group in groups:
+            deliver_group(runtime, group, ignore_backoff=True)
+    finally:
+        with runtime.database.writing() as tx:
+            owner, now = runtime.owner.id, runtime.clock.now()
+            outbox.fail_tests(tx, channels, owner, "the command ended before it was sent", now)
     with runtime.database.reading() as tx:
         stored = deliveries.of_digests(tx, tests)
-    sent = [replace(one, subscription=name) for id, name in tests.items() for one in stored[id]]
-    waits = next_tries(runtime, sent)
-    return [
-        replace(one, error=waits[one.id].error if one.id in waits else one.error) for one in sent
-    ]
+    return [replace(one, subscription=name) for id, name in tests.items() for one in stored[id]]
 
 
 def _freeze_test(runtime: Runtime, name: str, wanted: Sequence[Destination]) -> int:
@@ -113,8 +115,7 @@ def _freeze_test(runtime: Runtime, name: str, wanted: Sequence[Destination]) -> 
     period = f"{now:%Y-%m-%dT%H:%M:%S}"
     periods = (f"{period}-{number}" if number > 1 else period for number in count(1))
     stored = (
-        freeze.freeze_notice(runtime, notice, f"{outbox.TEST}{name}", one, wanted)
-        for one in periods
+        freeze.freeze_notice(runtime, notice, f"{TEST}{name}", one, wanted) for one in periods
     )
     return next(id for id in stored if id is not None)
 

@@ -29,6 +29,10 @@ class DeliveryState(StrEnum):
 State = DeliveryState
 
 
+# Before the name of a subscription: a test, to its recipients.
+TEST = "@test "
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One part of one digest for one recipient on one channel.
@@ -66,6 +70,10 @@ class Delivery:
     withheld_at: datetime | None = None
     composed_at: datetime | None = None
     address_refused_at: datetime | None = None
+
+    @property
+    def is_test(self) -> bool:
+        return self.subscription.startswith(TEST)
 
 
 @dataclass(frozen=True, slots=True)

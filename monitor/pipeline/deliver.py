@@ -145,6 +145,7 @@ class Round:
     _over: threading.Event = field(default_factory=threading.Event)
     _is_cut: bool = False
     _is_down: bool = False
+    _outage_error: str = ""
 
     def __post_init__(self) -> None:
         self._together = Together(self.runtime.database, expected=self.at_once // 2)
@@ -184,9 +185,12 @@ class Round:
 
     def _let_go(self) -> None:
         left = [delivery.id for delivery in self._claimed]
-        if left:
+        if left or self._outage_error:
+            owner, now = self.runtime.owner.id, self.runtime.clock.now()
             with self.runtime.database.writing() as tx:
-                outbox.put_back(tx, left, self.runtime.owner.id, self.runtime.clock.now())
+                outbox.put_back(tx, left, owner, now)
+                if self._outage_error:
+                    outbox.fail_tests(tx, self.names, owner, self._outage_error, now)
 
     def _goes_on(self) -> bool:
         if self._over.is_set() or self.runtime.stopping.is_set():
@@ -301,8 +305,10 @@ class Round:
         alike = defaultdict[tuple[Outcome, datetime | None], list[tuple[Delivery, Outcome]]](list)
         for delivery, outcome in tried:
             down = time_down(tx, self.group, delivery, now)
-            outcome, at = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)
-            alike[replace(outcome, reference=""), at].append((delivery, outcome))
+            decided, at = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)
+            # A test that might succeed later has failed, but its recipient was not refused.
+            judged = outcome if delivery.is_test else decided
+            alike[replace(decided, reference=""), at].append((delivery, judged))
         for (unnamed, at), deliveries_alike in alike.items():
             known_as = {delivery.id: outcome.reference for delivery, outcome in deliveries_alike}
             owner = runtime.owner.id
@@ -341,6 +347,7 @@ class Round:
             self._wrong.add(self._outage)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
+        self._outage_error = error
         config_hash = self.runtime.config_hash
         incidents.add_failure(
             tx, self.runtime, self._outage, IncidentKind.DOWN, now, error, config_hash

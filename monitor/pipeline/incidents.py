@@ -12,9 +12,10 @@ from monitor.digest.page_paths import page_about
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
+from monitor.model.delivery import TEST
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, OPERATOR, Runtime
-from monitor.store.digests import deliveries, outbox, suppressions
+from monitor.store.digests import deliveries, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 
@@ -48,7 +49,7 @@ def describe_to_operator(
 
 def title_of(runtime: Runtime, subscription: str) -> str:
     """Return what people call a subscription, or the messages to the operator."""
-    name = subscription.removeprefix(outbox.TEST)
+    name = subscription.removeprefix(TEST)
     title = runtime.titles.get(name) or subscription.replace(OPERATOR, "notice")
     return title if name == subscription else f"test to {title}"
 

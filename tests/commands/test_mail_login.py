@@ -111,7 +111,7 @@ def test_a_login_that_cannot_succeed_is_refused(
         Person(endpoint, **pasted).log_in(app.runtime)
 
 
-def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the_mail(
+def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the_digest(
     house: House, endpoint: TokenServer, mx: ScriptedSmtp
 ) -> None:
     by_oauth(house, endpoint, mx, GOOGLE)
@@ -126,9 +126,8 @@ def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the
         assert "mail login" in test.error
         Person(endpoint).log_in(app.runtime)
     house.run_after(hours=1)
-    digest, test_message = (mail.message["Subject"] for mail in mx.received)
+    [digest] = (mail.message["Subject"] for mail in mx.received)
     assert "test message" not in digest
-    assert "test message" in test_message
 
 
 def test_a_backup_has_the_refresh_token_only_if_it_is_asked_for(

@@ -83,6 +83,30 @@ def test_a_claim_tells_all_that_sending_needs(store: Database) -> None:
     assert [d.recipient for d in claim(store, "other", limit=2)] == ["c"]
 
 
+def test_of_what_waits_only_tests_are_failed_and_none_that_may_have_arrived(
+    store: Database,
+) -> None:
+    plan(store, ADA)
+    plan(store, ADA, BOB, "c", "d", name="@test ada")
+    plan(store, ADA, name="@testing ada")
+    digest_of_ada, arrived, mine, others = claim(store, limit=4)
+    assert record(store, arrived.id, Outcome(DeliveryState.UNKNOWN))
+    assert writing(store, outbox.hand_off_again, arrived.id, NOW)
+    assert record(store, digest_of_ada.id, Outcome(DeliveryState.RETRY, "451"))
+    assert record(store, others.id, Outcome(DeliveryState.RETRY, "452"))
+    before = {id: one(store, id) for id in (digest_of_ada.id, arrived.id)}
+    for channels in ([], ["slack"]):
+        writing(store, outbox.fail_tests, channels, "me", "too late", NOW)
+        assert one(store, mine.id).state is DeliveryState.CLAIMED
+    writing(store, outbox.fail_tests, CHANNELS, "me", "too late", NOW)
+    assert {id: one(store, id) for id in before} == before
+    tests = [one(store, id) for id in range(mine.id, others.id + 2)]
+    assert [(test.state, test.error) for test in tests] == [
+        *((DeliveryState.FAILED, error) for error in ("too late", "452", "too late")),
+    ]
+    assert one(store, others.id + 2).state is DeliveryState.PLANNED
+
+
 def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Database) -> None:
     plan(store, ADA, BOB, parts=3)
     first, others_first = claim(store)

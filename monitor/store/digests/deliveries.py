@@ -41,10 +41,10 @@ _NEVER_TRIED = sa.and_(_delivery.attempts == 0, _delivery.handed_off_at.is_(None
 # The state of a delivery that waits again.
 WAITS_AGAIN = sa.case((_NEVER_TRIED, str(DeliveryState.PLANNED)), else_=str(DeliveryState.RETRY))
 # The condition of the index `ix_delivery_open`: without it SQLite reads all that was ever sent.
-_OPEN = sa.text("delivery.state NOT IN ('sent', 'superseded')")
-IS_UNKNOWN = sa.and_(_OPEN, _delivery.state == DeliveryState.UNKNOWN)
+IS_OPEN = sa.text("delivery.state NOT IN ('sent', 'superseded')")
+IS_UNKNOWN = sa.and_(IS_OPEN, _delivery.state == DeliveryState.UNKNOWN)
 IS_HANDED_OFF_AGAIN = sa.and_(
-    _OPEN, _delivery.state == DeliveryState.RETRY, _delivery.handed_off_at.is_not(None)
+    IS_OPEN, _delivery.state == DeliveryState.RETRY, _delivery.handed_off_at.is_not(None)
 )
 # Unknown, or waiting to be handed off once more.
 MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Json, Outcome
+from monitor.model.delivery import TEST
 from monitor.store.digests import deliveries
 from monitor.store.digests.freeze_digest import UNRENDERED, add_parts
 from monitor.store.digests.suppressions import address_of, is_withheld, suppressed_addresses
@@ -23,8 +24,6 @@ from monitor.store.engine.sql import Instant, TextOfId, among, one_of, to_json
 _delivery = schema.delivery.c
 _digest = schema.digest.c
 
-# Before the name of a subscription: what its recipients get as a test.
-TEST = "@test "
 HELD = (DeliveryState.CLAIMED, DeliveryState.HANDING_OFF)
 Recipient = tuple[str, str, str]
 # A hand-off whose outcome is unknown: the time of the first is kept (`changed_at` has it from
@@ -162,6 +161,33 @@ def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: date
     """Release a delivery whose outage group is down, without counting an attempt."""
     ours = sa.and_(_is_in(delivery_id, *HELD), _delivery.owner == owner)
     return _set_if(tx, ours, now, state=deliveries.WAITS_AGAIN, owner="", error=error)
+
+
+def fail_tests(
+    tx: Transaction, channels: Collection[str], owner: str, error: str, now: datetime
+) -> None:
+    """Fail the tests that wait on these channels, or are claimed by `owner`, who has ended.
+
+    A test is for now, and none is sent later. One that may have arrived goes the way of others. The
+    `error` is that of tests without one of their own.
+    """
+    tests = sa.select(_digest.id).where(_digest.subscription.startswith(TEST, autoescape=True))
+    claimed = sa.and_(_delivery.state == DeliveryState.CLAIMED, _delivery.owner == owner)
+    waits = sa.or_(_delivery.state.in_(deliveries.WAITING), claimed)
+    condition = sa.and_(
+        deliveries.IS_OPEN,
+        waits,
+        _delivery.handed_off_at.is_(None),
+        _delivery.digest_id.in_(tests),
+        among(_delivery.channel, channels),
+    )
+    values = {
+        "state": DeliveryState.FAILED,
+        "owner": "",
+        "next_attempt_at": None,
+        "error": sa.case((_delivery.error == "", error), else_=_delivery.error),
+    }
+    _set_if(tx, condition, now, **values)
 
 
 def split(
