@@ -33,7 +33,7 @@ from urllib.parse import parse_qs, urlsplit
 import trustme
 import yaml
 
-from tests.servers.slack import TOKEN, SlackServer
+from tests.servers.slack import HOOK, TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
 ROOT = Path(__file__).parents[1]
@@ -44,11 +44,15 @@ PAGES = (README, DOCKER, "docs/getting-started.md", "docs/upgrading.md", RECIPES
 # One that is not private: sources refuse private addresses. Caddy's is that of its recipe.
 ADDRESS, CADDY = "11.0.0.1", "172.30.57.2"
 HOSTS = (
-    *("smtp.example.org", "smtp.gmail.com", "slack.com", "www.nature.com"),
+    *("smtp.example.org", "smtp.gmail.com", "slack.com", "hooks.slack.com", "www.nature.com"),
     *("rss.arxiv.org", "oaipmh.arxiv.org", "export.arxiv.org", "huggingface.co"),
 )
 # What is typed where a page waits for it; README assumes that it was.
-TYPED = {"SMTP_PASSWORD": "a password", "SLACK_BOT_TOKEN": TOKEN}
+TYPED = {
+    "SMTP_PASSWORD": "a password",
+    "SLACK_BOT_TOKEN": TOKEN,
+    "SLACK_WEBHOOK": f"https://hooks.slack.com{HOOK}",
+}
 SECRETS = {"PROXY_SECRET": "a-secret-of-the-proxy-and-the-pages", "WEB_TOKEN": "a" * 32}
 TIMEOUT = 600  # seconds for a command, far beyond what one takes on a busy machine
 LEFT_OUT = (
@@ -79,16 +83,14 @@ exit $status
 STARTS = re.compile(r"docker compose up -d\b")
 COMPOSE_PARTS = {"services", "networks"}
 WITHOUT = {"PostgreSQL": "there is no PostgreSQL here"}
-# What a page does in a clone, for those who have a wheel alone.
-WITH_WHEEL = (
-    (
-        r"make demo\b",
-        "python3 -m venv .venv",
-        ".venv/bin/pip install --quiet {wheel}",
-        ".venv/bin/paper-monitor demo demo",
-    ),
-    (r"pip install \.(?=\s|$)", "pip install --quiet {wheel}"),
+# What a page does in a clone, for those who have a wheel alone: in place of a whole line, or of the
+# words that install the clone.
+DEMO_WITH_WHEEL = (
+    "python3 -m venv .venv",
+    ".venv/bin/pip install --quiet {wheel}",
+    ".venv/bin/paper-monitor demo demo",
 )
+INSTALLS = re.compile(r"\bpip install \.(?=\s|$)")
 FEED = """<rss version="2.0"><channel><title>Feed</title><lastBuildDate>{day}</lastBuildDate>
 <pubDate>{day}</pubDate><item><title>A language model agent for grasping robots</title>
 <link>https://example.org/1</link><description>An LLM agent.</description>
@@ -219,10 +221,10 @@ class Walk:
 
     def _with_wheel(self, line: str) -> list[str]:
         """Return what stands for a line of a clone where there is a wheel alone."""
-        for pattern, *commands in WITH_WHEEL:
-            if re.match(pattern, line):
-                return [command.format(wheel=self.wheel) for command in commands]
-        return []
+        if line.startswith("make demo"):
+            return [command.format(wheel=self.wheel) for command in DEMO_WITH_WHEEL]
+        installs = INSTALLS.search(line)
+        return [INSTALLS.sub(f"pip install --quiet {self.wheel}", line)] if installs else []
 
     def serve(self, command: str, written: str) -> None:
         """Start a service, and end it as soon as its pages are served."""
