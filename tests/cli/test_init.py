@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.cli.conftest import Say
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 
+ROOT = Path(__file__).parents[2]
 FILE = Path("new/monitor.yaml")
 TO_ADA = ("--email", "ada@example.org")
 QUERY = '("language model" OR LLM) AND agent -robot'
@@ -78,26 +80,37 @@ def test_the_comments_of_the_starter_stay(say: Say, words: tuple[str, ...]) -> N
     assert yaml.safe_load(written).keys() >= yaml.safe_load(starter()).keys()
 
 
-def test_what_it_prints_leads_to_a_delivered_digest(
-    house: House, say: Say, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+def test_the_four_commands_of_the_readme_lead_to_a_delivered_digest(
+    house: House, say: Say, smtp: ScriptedSmtp
 ) -> None:
-    """`init`, and each command that it names, but for the service and the source that is there."""
-    said = say("init", "new", "--topic", "agent", *TO_ADA, "--smtp", f"127.0.0.1:{smtp.port}")
-    commands = re.findall(r"^  paper-monitor (.*?)  #", said.out, re.MULTILINE)
-    assert [command.split()[0] for command in commands] == ["run", "digest", "serve"]
+    """With a server and a source that are here. The first of them installs."""
+    _, section = (ROOT / "README.md").read_text(encoding="utf-8").split("in four commands:\n\n")
+    block = section.split("\n\n")[0].splitlines()
+    lines = [shlex.split(line, comments=True) for line in block]
+    assert [line[:2] for line in lines] == [
+        ["python3", "-m"],
+        *(["paper-monitor", command] for command in ("init", "run", "digest")),
+    ]
+    init = [word.replace("ada@smtp.example.org", f"127.0.0.1:{smtp.port}") for word in lines[1]]
+    said = say(*init[1:])
+    assert said.status == 0
+    for command in lines[2:]:
+        written = " ".join(command).replace(" -c ", " --config ")
+        assert re.search(rf"^  {written}  +# ", said.out, re.MULTILINE), "init names it, too"
     feed = (
-        '<rss version="2.0"><channel><title>F</title><item><title>An agent for laundry</title>'
+        '<rss version="2.0"><channel><title>F</title><item><title>A language model agent</title>'
         "<link>https://example.org/1</link></item></channel></rss>"
     )
-    (house.folder / "new" / "dumps" / "feed.xml").write_text(feed)
-    text = FILE.read_text(encoding="utf-8")
+    (house.folder / "papers" / "dumps" / "feed.xml").write_text(feed)
+    file = house.folder / "papers" / "monitor.yaml"
     source = 'news: {kind: feed, path: "dumps/*.xml", first_run: deliver}'
-    FILE.write_text(text.replace("daily-papers: {kind: huggingface}", source), encoding="utf-8")
-    for command in commands[:2]:
-        assert say(*command.split()).status == 0
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("daily-papers: {kind: huggingface}", source), encoding="utf-8")
+    for command in lines[2:]:
+        assert say(*command[1:]).status == 0
     [mail] = smtp.received
     assert mail.recipient == "ada@example.org"
-    assert "An agent for laundry" in str(mail.message.get_body(("plain",)))
+    assert "A language model agent" in mail.text
 
 
 def test_the_next_commands_name_a_variable_only_where_it_is_missing(
