@@ -91,7 +91,7 @@ def test_the_four_commands_of_the_readme_lead_to_a_delivered_digest(
         ["python3", "-m"],
         *(["paper-monitor", command] for command in ("init", "run", "digest")),
     ]
-    init = [word.replace("ada@smtp.example.org", f"127.0.0.1:{smtp.port}") for word in lines[1]]
+    init = [word.replace("smtp.example.org", f"127.0.0.1:{smtp.port}") for word in lines[1]]
     said = say(*init[1:])
     assert said.status == 0
     for command in lines[2:]:
