@@ -101,7 +101,7 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     finally:
         with runtime.database.writing() as tx:
             owner, now = runtime.owner.id, runtime.clock.now()
-            outbox.fail_tests(tx, channels, owner, "the command ended before it was sent", now)
+            outbox.fail_tests(tx, channels, owner, "not tried before the command ended", now)
     with runtime.database.reading() as tx:
         stored = deliveries.of_digests(tx, tests)
     return [replace(one, subscription=name) for id, name in tests.items() for one in stored[id]]

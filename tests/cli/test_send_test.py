@@ -125,7 +125,7 @@ def test_interrupted_before_its_turn_a_test_is_not_sent_later(
             send_tests(replace(app.runtime, stopping=Interrupted()))
         with app.runtime.database.reading() as tx:
             stored = {one.recipient: (one.state, one.error) for one in deliveries.listing(tx)}
-    assert stored[BOB] == (DeliveryState.FAILED, "the command ended before it was sent")
+    assert stored[BOB] == (DeliveryState.FAILED, "not tried before the command ended")
     house.run_after(days=1)
     assert [mail.recipient for mail in smtp.received] == [ADA]
 
