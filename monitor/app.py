@@ -257,5 +257,9 @@ def _destinations(
 ) -> tuple[Destination, ...]:
     if settings is None:
         return ()
-    own = [Destination(EMAIL, settings.email)] if settings.email else []
-    return (*own, *(Destination(name, channels[name].recipients()) for name in settings.channels))
+    own = [(channels[EMAIL], settings.email)] if settings.email else []
+    named = ((channels[name], channels[name].recipients()) for name in settings.channels)
+    return tuple(
+        Destination(channel.name, recipients, channel.is_personal)
+        for channel, recipients in (*own, *named)
+    )

@@ -63,12 +63,14 @@ class Channel(ABC):
     `outage_group` names what is down when the channel is: the channels of one group rest and
     recover together (all e-mail of one server is one group). Left empty, it is the channel alone.
     `min_interval` is the least number of seconds between two messages of the channel.
+    `is_personal`: one person reads what each recipient is sent.
     """
 
     kind: ClassVar[str]
     Options: ClassVar[type[BaseModel]]
     min_interval: float = 0.0
     outage_group: str = ""
+    is_personal: ClassVar[bool] = False
 
     def __init__(self, name: str, options: Any, templates: Templates) -> None:
         self.name = name

@@ -66,6 +66,7 @@ class Pages(Channel):
     """The channel `kind: file`: each digest is a page, written whole or not at all."""
 
     kind = "file"
+    is_personal = True
     Options = FileOptions
 
     def __init__(self, name: str, options: FileOptions, templates: Templates) -> None:

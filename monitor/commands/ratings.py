@@ -12,7 +12,7 @@ from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.errors import UsageError
 from monitor.identity.keys import LINK, identifiers
 from monitor.match import build_index
-from monitor.model import SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
+from monitor.model import OPERATOR_NAME, SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -23,9 +23,6 @@ from monitor.text import title_key
 
 # The words for ratings on the command line, in files and on pages.
 VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
-# The rater on the command line.
-OPERATOR = "operator"
-
 
 # An answer with the title of its paper.
 Rated = tuple[Judgement, str]
@@ -37,7 +34,7 @@ class RaterScope:
 
     subscription: str = ""
     topic: str = ""
-    who: str = OPERATOR
+    who: str = OPERATOR_NAME
 
     def has(self, rating: Judgement) -> bool:
         """Whether an answer is for the subscription and topic, whoever gave it."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from monitor.model.look_up import FILLED_IN, LookUpState
 from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.saved_papers import askable
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups
 from monitor.store.papers.look_ups import JoinedBy
@@ -38,11 +39,24 @@ class ServiceStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedStatus:
+    """How many papers readers saved or rated "more", and of how many a service said a change.
+
+    `last_asked` is when the last of the services was asked about one.
+    """
+
+    papers: int
+    changed: int
+    last_asked: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class LookUpStatus:
-    """The services that are asked, and the papers that their answers joined in a week."""
+    """The services that are asked, the papers that their answers joined in a week, and `saved`."""
 
     services: tuple[ServiceStatus, ...]
     joined: tuple[JoinedBy, ...]
+    saved: SavedStatus
 
 
 def look_up_status(tx: Transaction, runtime: Runtime) -> LookUpStatus | None:
@@ -54,7 +68,8 @@ def look_up_status(tx: Transaction, runtime: Runtime) -> LookUpStatus | None:
     services = (
         _service_status(tx, runtime, name, counts.get(name, {}), now) for name in runtime.services
     )
-    return LookUpStatus(tuple(services), look_ups.joined_since(tx, now - JOINED_LATELY))
+    saved = SavedStatus(*look_ups.followed_counts(tx, [s.name for s in askable(runtime)]))
+    return LookUpStatus(tuple(services), look_ups.joined_since(tx, now - JOINED_LATELY), saved)
 
 
 def _service_status(

@@ -254,7 +254,7 @@ def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus
 def count_changes(tx: Transaction, known: Subscription, now: datetime) -> int:
     """Return how many changes of references wait for the next digest."""
     guard = known.settings.guard
-    return len(reference_events.unsent(tx, known.name, guard, known.recipients, now))
+    return len(reference_events.unsent(tx, known.name, guard, known.audience, now))
 
 
 def _why(

@@ -25,6 +25,7 @@ class ArxivService(Service):
 
     name = "arxiv"
     title = "arXiv"
+    schemes = ("arxiv",)
     known = Paper("Attention Is All You Need", keys={"arxiv": "1706.03762"})
     apart = timedelta(seconds=3)
     takes_key = False

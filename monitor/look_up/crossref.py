@@ -23,6 +23,7 @@ class CrossrefService(Service):
 
     name = "crossref"
     title = "Crossref"
+    schemes = ("doi",)
     known = Paper("Deep learning", keys={"doi": "10.1038/nature14539"})
     reader = Crossref
     identifiers_at_once = 50

@@ -21,6 +21,8 @@ class HuggingFaceService(Service):
 
     name = "huggingface"
     title = "Hugging Face"
+    schemes = ("arxiv",)
+    has_changes = False
     known = Paper("Attention Is All You Need", keys={"arxiv": "1706.03762"})
     reader = HuggingFace
 

@@ -20,6 +20,7 @@ class OpenAlexService(Service):
 
     name = "openalex"
     title = "OpenAlex"
+    schemes = ("doi", "arxiv")
     a_day = 800
     known = Paper("Deep learning", keys={"doi": "10.1038/nature14539"})
     reader = OpenAlex

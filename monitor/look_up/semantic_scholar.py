@@ -23,6 +23,7 @@ class SemanticScholarService(Service):
 
     name = "semantic-scholar"
     title = "Semantic Scholar"
+    schemes = ("arxiv", "doi", "pmid")
     known = Paper("Attention Is All You Need", keys={"arxiv": "1706.03762"})
     reader = SemanticScholar
 

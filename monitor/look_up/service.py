@@ -37,6 +37,8 @@ class Service(ABC):
     `gives` is what its records have; `a_day` the requests that it is sent a day where the settings
     do not say; `known` a paper that it certainly has, with an identifier. `apart` is the least time
     between requests. `reader` is the source that reads its answers. `takes_key`: it has keys.
+    `schemes` are those of the identifiers that it takes; `has_changes`: its records say whether a
+    paper was retracted, corrected or published.
     """
 
     name: ClassVar[str]
@@ -46,6 +48,8 @@ class Service(ABC):
     known: ClassVar[Paper]
     apart: ClassVar[timedelta] = timedelta(seconds=1)
     takes_key: ClassVar[bool] = True
+    schemes: ClassVar[tuple[str, ...]]
+    has_changes: ClassVar[bool] = True
     reader: ClassVar[type[WindowSource]]
     titles_at_once: ClassVar[int] = 1
     identifiers_at_once: ClassVar[int] = 1
@@ -112,22 +116,28 @@ class Service(ABC):
 
         Identifiers that were read out of running text may be another paper's, and are not used.
         """
-        named = [(wanted, self.identifier(wanted.paper)) for wanted in papers]
-        together = [one for one in named if one[1] and not self.stands_alone(one[1])]
-        alone = [one for one in named if one[1] and self.stands_alone(one[1])]
         titled = [
             (wanted, title)
-            for wanted, identifier in named
-            if not identifier and (title := self.sent_title(wanted.paper.title))
+            for wanted in papers
+            if not self.identifier(wanted.paper) and (title := self.sent_title(wanted.paper.title))
         ]
         single = self.titles_at_once == 1
         distinct = [one for one in titled if single or is_distinct(one[0].paper.title)]
         common = [one for one in titled if not (single or is_distinct(one[0].paper.title))]
         return [
-            *self._questions(together, self.identifiers_at_once, by_identifier=True),
-            *self._questions(alone, 1, by_identifier=True),
+            *self.questions_by_identifier(papers),
             *self._questions(distinct, self.titles_at_once),
             *self._questions(common, 1),
+        ]
+
+    def questions_by_identifier(self, papers: Sequence[Wanted]) -> list[Question]:
+        """Return the requests about the papers with an identifier that the service takes."""
+        named = [(one, name) for one in papers if (name := self.identifier(one.paper))]
+        together = [one for one in named if not self.stands_alone(one[1])]
+        alone = [one for one in named if self.stands_alone(one[1])]
+        return [
+            *self._questions(together, self.identifiers_at_once, by_identifier=True),
+            *self._questions(alone, 1, by_identifier=True),
         ]
 
     def _questions(

@@ -15,6 +15,7 @@ from monitor.model.delivery import Outcome as Outcome
 from monitor.model.delivery import State as State
 from monitor.model.delivery import Step as Step
 from monitor.model.delivery import Suppression as Suppression
+from monitor.model.digests import Audience as Audience
 from monitor.model.digests import AboutSubscription as AboutSubscription
 from monitor.model.digests import Digest as Digest
 from monitor.model.digests import DigestGroup as DigestGroup
@@ -91,6 +92,7 @@ from monitor.model.sources import SourceDay as SourceDay
 from monitor.model.sources import UndecidedRecord as UndecidedRecord
 from monitor.model.sources import UsualCount as UsualCount
 from monitor.model.sources import fill_days as fill_days
+from monitor.model.topics import OPERATOR_NAME as OPERATOR_NAME
 from monitor.model.topics import SAVED as SAVED
 from monitor.model.topics import UNJUDGED as UNJUDGED
 from monitor.model.topics import UNWANTED as UNWANTED

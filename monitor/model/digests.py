@@ -15,7 +15,7 @@ import msgspec
 from monitor.errors import Fault
 from monitor.model.identity import ChangeKind, Revision
 from monitor.model.paper import Paper, SiteNote
-from monitor.model.topics import Change, MatchReason
+from monitor.model.topics import OPERATOR_NAME, Change, MatchReason
 
 Json = Mapping[str, Any]
 
@@ -202,7 +202,9 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     version or of the record. `others` are later reports of it. Of a publication that no identifier
     leads to `perhaps` is true, and `title_after` its title. One that is `void` was mistaken: it is
     not sent, and the same report is no new event. A correction goes to an `audience` of
-    subscriptions alone. `entries` are those of the readers' libraries, in digests alone.
+    subscriptions alone. `entries` are those of the readers' libraries, in digests alone. A change
+    of a paper that somebody saved, number `saved` of the store, is for that `reader` of the
+    `audience` alone, a name in small letters.
 
     Fields with their defaults are not stored.
     """
@@ -226,11 +228,34 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     doi: str = ""
     text: NoticeText | None = None
     entries: tuple[LibraryEntry, ...] = ()
+    reader: str = ""
+    saved: int = 0
 
     @property
     def change_name(self) -> str:
         """`perhaps published` of a publication that no identifier leads to."""
         return f"perhaps {self.change}" if self.perhaps else self.change.value
+
+    def is_for(self, who: str) -> bool:
+        """Whether a person may see the event."""
+        return self.reader in ("", who.casefold())
+
+
+class Audience(msgspec.Struct, frozen=True):
+    """The recipients (channel, recipient) of a subscription, and which of them is the operator.
+
+    `operators` is its only recipient, if one person reads what that is sent, else nothing.
+    """
+
+    recipients: frozenset[tuple[str, str]]
+    operators: frozenset[tuple[str, str]] = frozenset()
+
+    def of(self, event: ReferenceEvent) -> frozenset[tuple[str, str]]:
+        """Return who is told of an event: all, or its reader alone, by the address."""
+        if not event.reader:
+            return self.recipients
+        own = frozenset((channel, to) for channel, to in self.recipients if event.is_for(to))
+        return own or (self.operators if event.is_for(OPERATOR_NAME) else frozenset())
 
 
 class SourceLabel(msgspec.Struct, frozen=True):

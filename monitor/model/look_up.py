@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from monitor.model.digests import ReferenceEvent
 from monitor.model.paper import Paper, SiteNote
 from monitor.model.reasons import Reasons
 
@@ -64,7 +65,8 @@ class LookUpState(StrEnum):
     Open: `WAITING` for its turn, `ASKING` since `asked_at`, `FAILED` and tried again when due.
     Over: `FILLED` something in, `JOINED` two stored papers as well, `KNOWN` and with nothing to
     add, `GIVEN_UP` after the last attempt, `REFUSED` by a person, and what the answer said: see
-    `LookUpOutcome`.
+    `LookUpOutcome`. Of a paper that somebody saved, an answer `REPORTED` what became of it, or was
+    `KNOWN` and reported nothing; a month later the service is asked again.
     """
 
     WAITING = "waiting"
@@ -78,6 +80,7 @@ class LookUpState(StrEnum):
     CONTRADICTED = "contradicted"
     GIVEN_UP = "given up"
     REFUSED = "refused"
+    REPORTED = "reported"
 
 
 UNANSWERED = (
@@ -103,7 +106,9 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """The answer of a service about a paper, and its effect.
 
     `fields` and `schemes` of identifiers were filled in. `reasons` say
-    what speaks against a contradicted answer, `other` which stored paper does.
+    what speaks against a contradicted answer, `other` which stored paper does. Of a paper that
+    somebody saved, `work` is its record when that was first noticed, and `changes` what the answer
+    reports of it.
     """
 
     record: Paper | None = None
@@ -114,6 +119,8 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     other: int | None = None
     error: str = ""
     joined: JoinedPaper | None = None
+    work: Paper | None = None
+    changes: tuple[ReferenceEvent, ...] = ()
 
 
 class LookUp(msgspec.Struct, frozen=True):

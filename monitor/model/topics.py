@@ -110,6 +110,8 @@ UNWANTED: Final = "unwanted"
 UNJUDGED: Final = "unjudged"
 # The verdict of a row about a saved paper, which counts as wanted.
 SAVED = "saved"
+# Who answers on the command line, or is logged in by a token.
+OPERATOR_NAME = "operator"
 
 
 class Judgement(msgspec.Struct, frozen=True):

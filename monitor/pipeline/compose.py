@@ -503,7 +503,7 @@ def _slot(
         with runtime.database.reading() as tx:
             name, guard = subscription.name, subscription.settings.guard
             has_fresh = matches.has_fresh(tx, name, now) or reference_events.unsent(
-                tx, name, guard, subscription.recipients, now, fresh=True
+                tx, name, guard, subscription.audience, now, fresh=True
             )
             if not has_fresh:
                 return None

@@ -28,11 +28,11 @@ class FillContext:
 def fill_references(context: FillContext, digest: Digest) -> Digest:
     """List the changes of references that no digest had; the rest waits for the next digest."""
     subscription, now = context.subscription, context.now
-    guard, recipients = subscription.settings.guard, subscription.recipients
-    events = reference_events.unsent(context.tx, subscription.name, guard, recipients, now)
+    guard, audience = subscription.settings.guard, subscription.audience
+    events = reference_events.unsent(context.tx, subscription.name, guard, audience, now)
     return replace(
         digest,
-        references=show_events(events, context.runtime.labels),
+        references=show_events(events, context.runtime.labels, context.runtime.service_labels),
         more_references=max(len(events) - MOST_EVENTS, 0),
     )
 

@@ -63,7 +63,7 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
     """
     forms = Forms()
     with runtime.database.reading() as tx:
-        variants = {entry.channel: _variants(tx, entry, digest) for entry in destinations}
+        variants = {entry.channel: _variants(tx, runtime, entry, digest) for entry in destinations}
         missed = {entry.channel: _missed(tx, runtime, entry, digest) for entry in destinations}
     for name, wanted in variants.items():
         channel = runtime.channels[name]
@@ -90,18 +90,36 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
     return forms
 
 
-def _variants(tx: Transaction, entry: Destination, digest: Digest) -> list[tuple[Digest, set[str]]]:
-    """Return a digest with and without changes that its recipients have, each with who gets it."""
+def _variants(
+    tx: Transaction, runtime: Runtime, entry: Destination, digest: Digest
+) -> list[tuple[Digest, set[str]]]:
+    """Return a digest with and without changes that its recipients have, each with who gets it.
+
+    A change of a paper that one reader saved is for no other recipient. Of these, who has no news
+    besides gets what they would get on a day without it.
+    """
     events = {event.id: event for event in digest.references}
-    known = reference_events.recipients_sent(tx, events, digest.subscription) if events else {}
+    if not events:
+        return [(digest, set(entry.recipients))]
+    known = reference_events.recipients_sent(tx, events, digest.subscription)
+    [subscription] = [s for s in runtime.subscriptions if s.name == digest.subscription]
+    told = {id: subscription.audience.of(event) for id, event in events.items()}
     recipients = defaultdict[frozenset[int], set[str]](set)
+    quiet = set[str]()
     for to in entry.recipients:
-        recipients[frozenset(id for id in events if (entry.channel, to) in known[id])].add(to)
+        place = entry.channel, to
+        left_out = frozenset(id for id in events if place in known[id] or place not in told[id])
+        recipients[left_out].add(to)
+        if not any(place in known[id] for id in left_out):
+            quiet.add(to)
     variants = [(digest, recipients.pop(frozenset(), set()))]
     for left_out, who in recipients.items():
         own = tuple(event for id, event in events.items() if id not in left_out)
-        variants.append((replace(digest, references=own), who))
-    return [(variant, who) for variant, who in variants if variant is digest or variant.has_news]
+        variant = replace(digest, references=own)
+        if not variant.has_news:
+            who = who & quiet if subscription.settings.quiet == "send" else set()
+        variants.append((variant, who))
+    return [(variant, who) for variant, who in variants if variant is digest or who]
 
 
 def _missed(
@@ -114,7 +132,7 @@ def _missed(
         ids = suppressions.list_missed(tx, name, channel, to)
         withheld = [hide_lost(runtime, other) for id in ids if (other := digests.get(tx, id))]
         listed = list_missed(digest, withheld)
-        missed += _variants(tx, Destination(channel, (to,)), listed)
+        missed += _variants(tx, runtime, Destination(channel, (to,)), listed)
     return [(listed, who) for listed, who in missed if who and listed.has_news]
 
 

@@ -1,4 +1,4 @@
-"""Recording what becomes of references: as sources are read, and as libraries are.
+"""Recording what becomes of references: as sources are read, as libraries are, and as services say.
 
 A notice and the paper that it is about may come in any order, or together, and the library before
 or after both. Whichever comes last looks for the others among what is stored.
@@ -14,7 +14,7 @@ from itertools import chain
 from msgspec import Struct, structs
 
 from monitor.identity import reference_events
-from monitor.identity.keys import LINK, group_by_scheme, with_keys
+from monitor.identity.keys import LINK, group_by_scheme, identifiers, with_keys
 from monitor.identity.notices import effect_of
 from monitor.identity.resolve import contest, recognise, stored_work
 from monitor.identity.withdrawals import NO_STANDING, Standing, may_retract, reported_by
@@ -168,7 +168,8 @@ def record_changes(
         for named in _named_notices(tx, decision.keyed.paper, source):
             about = [decision.keyed.paper]
             events.append(StoredNotice(named, 0, source, now).reports(listed, about, now))
-        records = _records_of(tx, before[at])
+        known = before[at]
+        records = _records_of(tx, known.stored.id, known.keys) if known else []
         events += reference_events.events_of(
             decision, before[at], listed, records, ids[at], source, now, chunk.standing
         )
@@ -241,15 +242,15 @@ def _named_notices(tx: Transaction, paper: Paper, source: str) -> list[IncomingP
     return [record for record in records if not record.paper.withdrawn]
 
 
-def _records_of(tx: Transaction, known: Candidate | None) -> list[Paper]:
+def _records_of(
+    tx: Transaction, paper_id: int, keys: Mapping[tuple[str, str], Claim]
+) -> list[Paper]:
     """Return the records of a stored paper, as far as their texts are stored.
 
-    They are without identifiers that were read out of links and texts.
+    They are without identifiers that were read out of links and texts, of all its `keys`.
     """
-    if known is None:
-        return []
-    seen = sightings.with_text(tx, [known.stored.id]).values()
-    weak = {pair for pair, claim in known.keys.items() if claim > Claim.FIELD}
+    seen = sightings.with_text(tx, [paper_id]).values()
+    weak = {pair for pair, claim in keys.items() if claim > Claim.FIELD}
     return [
         Paper(
             text.title,
@@ -369,3 +370,50 @@ def _withdrawn(
                     reference_events.withdrawn_without_notice(work.paper, [reference], seen, now)
                 ]
     return []
+
+
+# ── as services answer about papers that somebody saved ─────────────────────────────
+
+# Services count versions of preprints alone, and readers of a digest can ask a topic for revisions.
+_OF_SAVED = frozenset(ReferenceChange) - {ReferenceChange.NEW_VERSION}
+
+
+def changes_of_saved(
+    tx: Transaction,
+    stored: StoredPaper,
+    work: Paper,
+    records: Iterable[Paper],
+    service: str,
+    since: datetime,
+    now: datetime,
+) -> list[ReferenceEvent] | None:
+    """Return what the records of a service report of a paper, None if none is of the paper.
+
+    `work` is the paper as it was when readers began to follow it, which is `since` a time. Only a
+    record counts that has an identifier of the paper, and that nothing contradicts.
+    """
+    references = [structs.replace(work, url=work.url or stored.paper.url)]
+    keyed = candidates.with_store_facts(tx, [with_keys(record) for record in records])
+    named = [
+        record
+        for record in keyed
+        if not reference_events.is_about_another(record.paper)
+        and not {pair for pair in record.own_keys if pair[0] != LINK}.isdisjoint(
+            identifiers(stored.paper)
+        )
+        and collections.why_same(record, stored.paper, "key")
+    ]
+    if not named:
+        return None
+    of_sources = _records_of(tx, stored.id, paper_index.claims_of(tx, [stored.id])[stored.id])
+    events: list[ReferenceEvent] = []
+    for record in named:
+        for one in _named_notices(tx, record.paper, service):
+            reported = StoredNotice(one, 0, service, now)
+            if reported.is_reported_late(since):
+                events.append(reported.reports(references, [stored.paper], now))
+        decision = Decision(record, None, stored.id)
+        events += reference_events.events_of(
+            decision, None, references, of_sources, 0, service, now
+        )
+    return [event for event in events if event.change in _OF_SAVED]

@@ -10,33 +10,31 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from msgspec import structs
 
 from monitor.digest.schedule import Slot
-from monitor.errors import DeferredError, FetchError, StoreBusyError, StoreError
+from monitor.errors import StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import judge
 from monitor.identity.reasons import write_reasons
 from monitor.identity.same_work import same_work, texts_agree
-from monitor.look_up.service import Service
 from monitor.model import Claim, Paper, StoredPaper
-from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.look_up import (
     Answered,
     JoinedPaper,
     LookUp,
     LookUpOutcome,
     LookUpState,
-    Question,
     Wanted,
 )
-from monitor.pipeline import library_fields, shared_store
+from monitor.pipeline import library_fields, saved_papers, shared_store
 from monitor.pipeline.missing_fields import fill, missing
 from monitor.pipeline.runtime import Runtime, Subscription
-from monitor.store.digests import incidents as stored_incidents
+from monitor.pipeline.saved_papers import SavedRound
+from monitor.pipeline.service_round import ATTEMPTS, BETWEEN_ATTEMPTS, ServiceRound
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import (
@@ -48,7 +46,6 @@ from monitor.store.papers import (
     sightings,
     write_papers,
 )
-from monitor.store.papers.look_ups import ServiceState
 from monitor.store.sources import collections
 from monitor.store.topics import matches
 
@@ -59,17 +56,6 @@ BATCH = 50
 QUEUED_AT_ONCE = 1_000
 # News of this time is looked up.
 RECENT = timedelta(days=7)
-# A request that a crash cut off is repeated after an hour, one that failed a day later.
-DUE_AFTER_CRASH = timedelta(hours=1)
-BETWEEN_ATTEMPTS = timedelta(days=1)
-ATTEMPTS = 3
-# Statuses that refuse one question, and not all: a bad request, and an address that is too long.
-REFUSED = (400, 414)
-# A service that fails rests for as long as it has failed, within these bounds.
-SHORTEST_REST = timedelta(minutes=1)
-LONGEST_REST = timedelta(hours=1)
-# The operator is notified of a service that has failed for this time.
-TOLD_AFTER = timedelta(hours=1)
 # A digest without a schedule waits for so long.
 MOST_FOR_IMMEDIATE = timedelta(seconds=60)
 # Papers of one digest that are waited for.
@@ -154,10 +140,16 @@ def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int
     with lock:
         leave_others(runtime)
         queue(runtime)
+        saved_papers.follow(runtime)
         while True:
             services = runtime.services.values()
-            rounds = [_Round(runtime, service, end, only) for service in services]
+            rounds: list[ServiceRound] = [_Round(runtime, one, end, only) for one in services]
             done = [round_.run() for round_ in rounds]
+            # The news of all readers goes first, before each request about a saved paper.
+            if not (any(done) or only):
+                of_saved = [SavedRound(runtime, service, end) for service in services]
+                done = [round_.run() for round_ in of_saved]
+                rounds += of_saved
             gained += sum(round_.gained for round_ in rounds)
             if not any(done):
                 return gained
@@ -199,28 +191,21 @@ def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
 
 
 @dataclass(slots=True)
-class _Round:
-    """One round of requests to one service."""
-
-    runtime: Runtime
-    service: Service
-    end: float | None
-    # The papers that are asked about, also where they lack nothing; () for all that are due.
-    only: Collection[int] = ()
-    gained: int = 0
+class _Round(ServiceRound):
+    """One round of requests to one service about papers that lack something."""
 
     def run(self) -> bool:
         """Ask about the papers that are due, and say whether anything was."""
-        if self._is_over():
+        if self.is_over():
             return False
         now = self.runtime.clock.now()
         with self.runtime.database.reading() as tx:
-            state = self._state(tx, now)
+            state = self.state(tx, now)
             waiting = look_ups.due(tx, self.service.name, now, BATCH, self.only)
             stored = papers.load(tx, [one.paper_id for one in waiting]) if waiting else {}
         if not waiting:
             return False
-        rest = self._rest(state, now)
+        rest = self.rest(state, now)
         if rest > now:
             with self.runtime.database.writing() as tx:
                 look_ups.put_off(tx, self.service.name, rest)
@@ -238,9 +223,9 @@ class _Round:
         asked_about = {each.id for question in questions for each in question.papers}
         self._let_go(by_id, {each.id for each in wanted}, asked_about, now)
         for question in questions:
-            if self._is_over():
+            if self.is_over():
                 break
-            if not self._ask(question, [by_id[each.id] for each in question.papers]):
+            if not self.ask(question, [by_id[each.id] for each in question.papers]):
                 break
         return True
 
@@ -269,103 +254,22 @@ class _Round:
                     _wait_for_next(tx, self.runtime, one.paper_id, now)
         return {one.paper_id for one in given_up}
 
-    def _is_over(self) -> bool:
-        late = self.end is not None and time.monotonic() >= self.end
-        return late or self.runtime.stopping.is_set()
-
     def _is_needed(self, stored: StoredPaper | None) -> bool:
         if stored is None or stored.purged:
             return False
         return stored.id in self.only or bool(missing(stored.paper) & self.service.gives)
 
-    def _state(self, tx: Transaction, now: datetime) -> ServiceState:
-        return look_ups.service_state(tx, self.service.name, _day(now))
+    def keep(self, tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
+        has_gained = store_answer(tx, asked, records, now)
+        _wait_for_next(tx, self.runtime, merge_papers.current_id(tx, asked.paper_id), now)
+        return has_gained
 
-    def _rest(self, state: ServiceState, now: datetime) -> datetime:
-        """Return when the service may be asked again, at the earliest now.
-
-        After a failure a person may ask at once, but for no more requests a day.
-        """
-        rest = now if self.only else max(state.rests_until or now, now)
-        return _tomorrow(now) if state.spent >= self.service.requests_a_day else rest
-
-    def _ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:
-        """Ask one question and store its answer; return False where the service should rest."""
-        runtime, now = self.runtime, self.runtime.clock.now()
-        with runtime.database.writing() as tx:
-            state = self._state(tx, now)
-            if self._rest(state, now) > now:
-                return False
-            asked = look_ups.begin(tx, waiting, runtime.owner.id, now, now + DUE_AFTER_CRASH)
-            look_ups.save_service(tx, structs.replace(state, spent=state.spent + 1))
-        if not asked:
-            return True
-        try:
-            self._store(question, asked, self.service.ask(question))
-        except DeferredError as fault:  # its host was busy, or the service stops: nothing was sent
-            log.debug("look-up deferred", service=self.service.name, reason=str(fault))
-            with runtime.database.writing() as tx:
-                look_ups.put_back(tx, asked, now + SHORTEST_REST)
-            return False
-        except FetchError as fault:
-            self._note_failure(asked, str(fault), None if fault.status in REFUSED else fault)
-            return fault.status in REFUSED
-        except StoreError:
-            raise
-        except Exception as fault:  # of one answer: it stops neither the others nor a digest
-            log.exception("look-up failed", service=self.service.name)
-            self._note_failure(asked, f"{type(fault).__name__}: {fault}", None)
-        return True
-
-    def _store(self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
-        runtime, now = self.runtime, self.runtime.clock.now()
-        with runtime.database.ingesting() as tx:
-            for one in asked:
-                self.gained += store_answer(tx, one, records, now)
-                _wait_for_next(tx, runtime, merge_papers.current_id(tx, one.paper_id), now)
-            state = self._state(tx, now)
-            look_ups.save_service(
-                tx,
-                structs.replace(state, error="", failing_since=None, rests_until=None),
-            )
-            stored_incidents.end_incident(tx, self._subject, IncidentKind.FAILING, now)
-        log.info("looked up", service=self.service.name, papers=len(asked), records=len(records))
-
-    @property
-    def _subject(self) -> Subject:
-        return Subject(SubjectKind.SERVICE, self.service.name)
-
-    def _note_failure(
-        self, asked: Sequence[LookUp], error: str, of_service: FetchError | None
-    ) -> None:
-        """Record that papers have no answer, and let the service rest if the failure is its own."""
-        runtime, now = self.runtime, self.runtime.clock.now()
-        log.warning("service failed", service=self.service.name, error=error)
-        with runtime.database.writing() as tx:
-            if of_service:
-                self._rest_from(tx, of_service, now)
-            for one in asked:
-                is_last = one.attempts >= ATTEMPTS
-                next_state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
-                again = None if is_last else now + BETWEEN_ATTEMPTS
-                look_ups.settle(tx, one, next_state, Answered(error=error), again)
-                _wait_for_next(tx, runtime, one.paper_id, now)
-
-    def _rest_from(self, tx: Transaction, fault: FetchError, now: datetime) -> None:
-        """Let the service rest for as long as it has failed; after an hour it is an incident."""
-        state = self._state(tx, now)
-        since = state.failing_since or now
-        rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
-        if fault.retry_after is not None:
-            rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
-        resting = structs.replace(
-            state, error=str(fault), failing_since=since, rests_until=now + rest
-        )
-        look_ups.save_service(tx, resting)
-        look_ups.put_off(tx, self.service.name, now + rest)
-        if now - since >= TOLD_AFTER:
-            subject, kind = self._subject, IncidentKind.FAILING
-            stored_incidents.open_incident(tx, subject, kind, now, str(fault))
+    def fail(self, tx: Transaction, asked: LookUp, error: str, now: datetime) -> None:
+        is_last = asked.attempts >= ATTEMPTS
+        next_state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
+        again = None if is_last else now + BETWEEN_ATTEMPTS
+        look_ups.settle(tx, asked, next_state, Answered(error=error), again)
+        _wait_for_next(tx, self.runtime, asked.paper_id, now)
 
 
 def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
@@ -470,13 +374,3 @@ def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime
         if is_next or one.state is LookUpState.ASKING:
             return ""
     return ""
-
-
-def _day(now: datetime) -> date:
-    return now.astimezone(UTC).date()
-
-
-def _tomorrow(now: datetime) -> datetime:
-    """Return the next midnight in UTC: the allowances of services are of such days."""
-    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight + timedelta(days=1)

@@ -28,7 +28,7 @@ from monitor.identity.withdrawals import Standing, host_of
 from monitor.look_up.service import Service
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
-from monitor.model import FirstRun, GroupRule, Role, SourceLabel, Templates, Topic
+from monitor.model import Audience, FirstRun, GroupRule, Role, SourceLabel, Templates, Topic
 from monitor.pipeline.unchanged import Unchanged
 from monitor.setting_types import Variables
 from monitor.signing import KeyRing
@@ -120,10 +120,11 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """A channel by name, and its recipients."""
+    """A channel by name, and its recipients; `is_personal`: each of them is one person."""
 
     channel: str
     recipients: tuple[str, ...]
+    is_personal: bool = False
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -138,6 +139,13 @@ class Subscription(msgspec.Struct, frozen=True):
     def recipients(self) -> frozenset[tuple[str, str]]:
         """All (channel, recipient)."""
         return frozenset((d.channel, to) for d in self.destinations for to in d.recipients)
+
+    @property
+    def audience(self) -> Audience:
+        """Its recipients; the only one is the operator's, who writes the configuration."""
+        is_personal = all(destination.is_personal for destination in self.destinations)
+        is_alone = len(self.recipients) == 1 and is_personal
+        return Audience(self.recipients, self.recipients if is_alone else frozenset())
 
     @property
     def name(self) -> str:
@@ -316,6 +324,11 @@ class Runtime:
     def reading_order(self) -> list[str]:
         """The names of the sources, libraries first: only of their entries changes are reported."""
         return sorted(self.sources, key=lambda name: self.sources[name].role is Role.NEWS)
+
+    @cached_property
+    def service_labels(self) -> dict[str, SourceLabel]:
+        """The name of each service that is asked about papers."""
+        return {name: SourceLabel(service.title) for name, service in self.services.items()}
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from urllib.parse import urlsplit
 
+from monitor.model import OPERATOR_NAME
+
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # Headers by which proxies say that they passed a request on; `X-Forwarded-*` are others.
 FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
@@ -53,7 +55,7 @@ class Viewer:
     @property
     def name(self) -> str:
         """The viewer's name in the log and in rows: an operator by token has no address."""
-        return self.address or "operator"
+        return self.address or OPERATOR_NAME
 
     @property
     def is_operator(self) -> bool:

@@ -14,7 +14,7 @@ from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.look_up import service
 from monitor.model.look_up import LookUpState
-from monitor.pipeline import flow, look_up
+from monitor.pipeline import flow, look_up, service_round
 from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
 from monitor.store.engine.locks import look_up_lock
@@ -329,7 +329,7 @@ def test_a_request_that_a_crash_cut_off_is_repeated_after_an_hour(
         now = house.clock.now()
         with app.runtime.database.writing() as tx:
             [waiting] = look_ups.due(tx, "arxiv", now, 1)
-            assert look_ups.begin(tx, [waiting], "dead", now, now + look_up.DUE_AFTER_CRASH)
+            assert look_ups.begin(tx, [waiting], "dead", now, now + service_round.DUE_AFTER_CRASH)
             assert not look_ups.begin(tx, [waiting], "other", now, now)
         assert look_up.look_up(app.runtime) == 0
         house.clock.move(minutes=59)
@@ -482,11 +482,11 @@ def test_what_crashes_cut_off_three_times_is_given_up(
     house.ingest(AGENTS)
     with house.opened() as app:
         look_up.queue(app.runtime)
-        for _ in range(look_up.ATTEMPTS):
+        for _ in range(service_round.ATTEMPTS):
             now = house.clock.now()
             with app.runtime.database.writing() as tx:
                 [waiting] = look_ups.due(tx, "arxiv", now, 1)
-                look_ups.begin(tx, [waiting], "dead", now, now + look_up.DUE_AFTER_CRASH)
+                look_ups.begin(tx, [waiting], "dead", now, now + service_round.DUE_AFTER_CRASH)
             house.clock.move(hours=2)
         assert look_up.look_up(app.runtime) == 1
     assert states(house) == {

@@ -71,7 +71,11 @@ class Lie(StrEnum):
 
 @dataclass(frozen=True)
 class Work:
-    """A paper of the corpus, in the records of the services `at`; `other` is what it lies with."""
+    """A paper of the corpus, in the records of the services `at`; `other` is what it lies with.
+
+    `notices` are those about it (type, DOI, day), as Crossref has them; `becomes` is the DOI of
+    what a preprint became; only OpenAlex says that it is `retracted`.
+    """
 
     title: str
     abstract: str = ""
@@ -84,6 +88,9 @@ class Work:
     summary: str = ""
     code: str = ""
     pdf: str = ""
+    retracted: bool = False
+    notices: tuple[tuple[str, str, str], ...] = ()
+    becomes: str = ""
     at: frozenset[str] = frozenset(NAMES)
     lie: Lie | None = None
     other: Work | None = None
@@ -396,8 +403,12 @@ def _crossref(corpus: Corpus, path: str, query: dict[str, str]) -> _Found:
     return _Found(works[:1], works, write)
 
 
+def _parts(day: str) -> list[int]:
+    return [int(part) for part in day.split("-")]
+
+
 def _cr(work: Work) -> dict[str, Any]:
-    day = [int(part) for part in work.day.split("-")]
+    day = _parts(work.day)
     people = [
         {"given": given, "family": family, "sequence": "additional"}
         for given, _, family in (name.rpartition(" ") for name in work.authors)
@@ -411,6 +422,15 @@ def _cr(work: Work) -> dict[str, Any]:
         "issued": {"date-parts": [day]},
         "published": {"date-parts": [day]},
         "container-title": [work.venue] if work.venue else [],
+        "updated-by": [
+            {"type": type_, "DOI": doi, "updated": {"date-parts": [_parts(day)]}}
+            for type_, doi, day in work.notices
+        ],
+        "relation": {
+            "is-preprint-of": [
+                {"id-type": "doi", "id": doi} for doi in filter(None, [work.becomes])
+            ]
+        },
         **({"abstract": f"<jats:p>{html.escape(work.abstract)}</jats:p>"} if work.abstract else {}),
     }
 
@@ -485,6 +505,7 @@ def _oa(work: Work) -> dict[str, Any]:
         "publication_year": int(work.day[:4]),
         "publication_date": work.day,
         "type": work.kind,
+        "is_retracted": work.retracted,
         "authorships": [{"author": {"display_name": name}} for name in work.authors],
         "abstract_inverted_index": dict(places) or None,
         "primary_location": {"source": {"display_name": work.venue} if work.venue else None},

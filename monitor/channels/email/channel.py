@@ -98,6 +98,7 @@ class Mail(Channel):
     """The channel `kind: email`: one message to each of `to`, one recipient a transaction."""
 
     kind = "email"
+    is_personal = True
     Options = EmailOptions
 
     def __init__(

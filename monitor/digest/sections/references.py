@@ -6,7 +6,7 @@ import re
 from calendar import month_name
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from msgspec import structs
 
@@ -28,6 +28,9 @@ from monitor.model import (
 # More than these wait for the next digest.
 MOST_EVENTS = 20
 HEADING = "Your references"
+HEADING_OF_SAVED = "Papers you saved"
+# By whether a reader saved the paper.
+_WHOSE = {False: "in your references", True: "that you saved or rated"}
 _NAMED_CHANGES = 2
 _LONGEST_TITLE = 300
 _LONGEST_DETAIL = 200
@@ -44,7 +47,10 @@ _ISO_DATE = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 
 @dataclass(frozen=True, slots=True)
 class _Letter:
-    """The words of a kind of change: what happened to a paper, to several, and what to do."""
+    """The words of a kind of change: what happened to a paper, to several, and what to do.
+
+    `{whose}` are the words for the papers: one of `_WHOSE`.
+    """
 
     one: str
     several: str
@@ -53,20 +59,20 @@ class _Letter:
 
 # A retraction without a notice is a withdrawal by the authors or their server.
 _WITHDRAWN = _Letter(
-    "A paper in your references was withdrawn",
-    "papers in your references were withdrawn",
+    "A paper {whose} was withdrawn",
+    "papers {whose} were withdrawn",
     "Read on the page of the paper why it was withdrawn, and whether a new version replaces it. "
     "Cite a withdrawn version only where you say that it is withdrawn.",
 )
 _PERHAPS = _Letter(
-    "A preprint in your references is perhaps published",
-    "preprints in your references are perhaps published",
+    "A preprint {whose} is perhaps published",
+    "preprints {whose} are perhaps published",
     "Compare the authors and the abstract first: it may be another paper.",
 )
 _LETTERS: Mapping[ReferenceChange, _Letter] = {
     ReferenceChange.RETRACTED: _Letter(
-        "A paper in your references was retracted",
-        "papers in your references were retracted",
+        "A paper {whose} was retracted",
+        "papers {whose} were retracted",
         "Read the notice before you use any result of a retracted paper. Where you cite it, take "
         "the citation out, or say that it is retracted and cite the notice, too.",
     ),
@@ -76,30 +82,30 @@ _LETTERS: Mapping[ReferenceChange, _Letter] = {
         "You can use and cite it as before.",
     ),
     ReferenceChange.REPORTED: _Letter(
-        "A paper in your references is reported as retracted",
-        "papers in your references are reported as retracted",
+        "A paper {whose} is reported as retracted",
+        "papers {whose} are reported as retracted",
         "Look at the page of its publisher before you change anything: no source that keeps the "
         "record of papers has confirmed it.",
     ),
     ReferenceChange.CONCERN: _Letter(
-        "There is a concern about a paper in your references",
-        "papers in your references have an expression of concern",
+        "There is a concern about a paper {whose}",
+        "papers {whose} have an expression of concern",
         "Read the notice. Nothing is decided yet: where you rely on the paper, say that there is a "
         "concern. A retraction or correction will be reported here, too.",
     ),
     ReferenceChange.CORRECTED: _Letter(
-        "A paper in your references was corrected",
-        "papers in your references were corrected",
+        "A paper {whose} was corrected",
+        "papers {whose} were corrected",
         "Read what was corrected, and check the numbers, figures and names that you took from it.",
     ),
     ReferenceChange.PUBLISHED: _Letter(
-        "A preprint in your references is now published",
-        "preprints in your references are now published",
+        "A preprint {whose} is now published",
+        "preprints {whose} are now published",
         "Cite the published version, and check what you took from the preprint against it.",
     ),
     ReferenceChange.NEW_VERSION: _Letter(
-        "A preprint in your references has a new version",
-        "preprints in your references have new versions",
+        "A preprint {whose} has a new version",
+        "preprints {whose} have new versions",
         "Check that what you took from it is still in the new version.",
     ),
 }
@@ -130,11 +136,24 @@ class EventFacts:
 
 
 def show_events(
-    events: Iterable[ReferenceEvent], labels: Mapping[str, SourceLabel]
+    events: Iterable[ReferenceEvent],
+    labels: Mapping[str, SourceLabel],
+    services: Mapping[str, SourceLabel],
 ) -> tuple[ReferenceEvent, ...]:
-    """Return events as digests list them, the most important first, at most `MOST_EVENTS`."""
+    """Return events as digests list them, the most important first, at most `MOST_EVENTS`.
+
+    `services` are the names of those that are asked about papers that somebody saved.
+    """
     ordered = sorted(events, key=lambda event: (IMPORTANCE[event.change], event.id))
-    return tuple(show_event(event, labels) for event in ordered[:MOST_EVENTS])
+    return tuple(
+        show_event(event, services if event.reader else labels) for event in ordered[:MOST_EVENTS]
+    )
+
+
+def hide_others(digest: Digest, who: str) -> Digest:
+    """Return a digest as a person may see it: without what is for other readers alone."""
+    own = tuple(event for event in digest.references if event.is_for(who))
+    return digest if own == digest.references else replace(digest, references=own)
 
 
 def show_event(event: ReferenceEvent, labels: Mapping[str, SourceLabel]) -> ReferenceEvent:
@@ -206,16 +225,18 @@ def describe_event(event: ReferenceEvent) -> str:
 
 def group_events(digest: Digest) -> list[EventGroup]:
     """Return the events of a digest by kind, in their order."""
-    by_letter = defaultdict[_Letter, list[ReferenceEvent]](list)
+    by_letter = defaultdict[tuple[_Letter, bool], list[ReferenceEvent]](list)
     for event in digest.references:
-        by_letter[_letter(event)].append(event)
+        by_letter[_letter(event), bool(event.reader)].append(event)
     return [
         EventGroup(
-            letter.one if len(events) == 1 else f"{len(events)} {letter.several}",
+            (letter.one if len(events) == 1 else f"{len(events)} {letter.several}").format(
+                whose=_WHOSE[is_saved]
+            ),
             tuple(events),
             letter.advice,
         )
-        for letter, events in by_letter.items()
+        for (letter, is_saved), events in by_letter.items()
     ]
 
 
@@ -343,6 +364,8 @@ def _other_title(event: ReferenceEvent) -> str:
 def events_heading(digest: Digest) -> str:
     """Return the heading of the changes of a digest: corrections may be of any paper."""
     changes = {event.change for event in digest.references}
+    if all(event.reader for event in digest.references):
+        return HEADING_OF_SAVED
     return "Corrections" if changes == {ReferenceChange.MISTAKEN} else HEADING
 
 

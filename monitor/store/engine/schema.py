@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0045"
+VERSION = "0047"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -231,17 +231,24 @@ ruling = _table(
     Index("ix_ruling_other", "other"),
 )
 
-# How far each service was asked what the records of a paper do not say. The row is committed before
-# the request. `packed` is what it answered and what became of that, null before.
-look_up = _table(
-    "look_up",
-    _paper(primary_key=True),
-    *_keys("service"),
-    *_required(state=Text, attempts=Integer, owner=Text),
-    *_optional(asked_at=Instant, due_at=Instant, packed=sa.LargeBinary),
-    _partial("ix_look_up_due_at", "due_at", "service", where="due_at IS NOT NULL"),
-    sqlite_with_rowid=False,
-)
+
+def _asked(name: str) -> Table:
+    return _table(
+        name,
+        _paper(primary_key=True),
+        *_keys("service"),
+        *_required(state=Text, attempts=Integer, owner=Text),
+        *_optional(asked_at=Instant, due_at=Instant, packed=sa.LargeBinary),
+        _partial(f"ix_{name}_due_at", "due_at", "service", where="due_at IS NOT NULL"),
+        sqlite_with_rowid=False,
+    )
+
+
+# How far each service was asked what the records of a paper do not say, and what became of papers
+# that somebody saved. The row is committed before the request. `packed` is what it answered and
+# what became of that, null before.
+look_up = _asked("look_up")
+saved_look_up = _asked("saved_look_up")
 
 # The requests to a service on the last `day` (UTC) that it was asked, since when it has failed, and
 # until when it rests.

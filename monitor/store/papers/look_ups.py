@@ -1,6 +1,7 @@
 """How far services were asked what the records of papers do not say, and what they answered.
 
 A row is committed before the request that it is for: see `begin`. What is open has a `due_at`.
+What services are asked about papers that somebody saved has rows of its own, in the same form.
 """
 
 from __future__ import annotations
@@ -8,18 +9,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.keys import LINK
-from monitor.model import Claim
+from monitor.model import Claim, Paper
 from monitor.model.look_up import FILLED_IN, Answered, LookUp, LookUpState
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, insert_new, insert_or_update
+from monitor.store.topics import judgements
 from monitor.store.topics.matches import OF_CHANGE
 
 _look_up = schema.look_up.c
@@ -30,6 +33,17 @@ _has = schema.subscription_topic.c
 _service = schema.look_up_service.c
 
 NOTHING = Answered()
+
+
+class Purpose(StrEnum):
+    """The reason for asking a service about a paper, by the name of its table."""
+
+    GAPS = "look_up"
+    CHANGES = "saved_look_up"
+
+
+def _table(purpose: Purpose) -> sa.Table:
+    return schema.metadata.tables[purpose.value]
 
 
 class JoinedBy(msgspec.Struct, frozen=True):
@@ -88,11 +102,14 @@ def _may_lack() -> sa.ColumnElement[bool]:
     )
 
 
-def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[LookUp]]:
+def of_papers(
+    tx: Transaction, ids: Iterable[int], purpose: Purpose = Purpose.GAPS
+) -> dict[int, list[LookUp]]:
     """Return what was asked about papers, by paper, in the order of asking."""
     rows: dict[int, list[LookUp]] = defaultdict(list)
-    query = sa.select(schema.look_up).where(among(_look_up.paper_id, ids))
-    for row in tx.execute(query.order_by(_look_up.asked_at, _look_up.service)):
+    table = _table(purpose)
+    query = sa.select(table).where(among(table.c.paper_id, ids))
+    for row in tx.execute(query.order_by(table.c.asked_at, table.c.service)):
         rows[row.paper_id].append(_to_look_up(row))
     return rows
 
@@ -159,18 +176,19 @@ def begin(
     owner: str,
     now: datetime,
     due_again: datetime,
+    purpose: Purpose = Purpose.GAPS,
 ) -> list[LookUp]:
     """Record that an owner asks about papers, and return those that no other owner asks about.
 
     After a crash they are due again at a later time, and this counts as an attempt.
     """
-    begun = []
+    begun, table = [], _table(purpose)
     for one in asked:
-        row = sa.update(schema.look_up).where(
-            _look_up.paper_id == one.paper_id,
-            _look_up.service == one.service,
-            _look_up.due_at == one.due_at,
-            _look_up.attempts == one.attempts,
+        row = sa.update(table).where(
+            table.c.paper_id == one.paper_id,
+            table.c.service == one.service,
+            table.c.due_at == one.due_at,
+            table.c.attempts == one.attempts,
         )
         values = {
             "state": LookUpState.ASKING.value,
@@ -199,27 +217,39 @@ def settle(
     state: LookUpState,
     answered: Answered = NOTHING,
     due_at: datetime | None = None,
+    purpose: Purpose = Purpose.GAPS,
 ) -> None:
     """Record what became of a look-up; one that is tried again is `due_at` a time."""
-    row = sa.update(schema.look_up).filter_by(paper_id=asked.paper_id, service=asked.service)
-    values = {"state": state.value, "owner": "", "due_at": due_at, "packed": _packed(answered)}
+    row = sa.update(_table(purpose)).filter_by(paper_id=asked.paper_id, service=asked.service)
+    values: dict[str, Any] = {"state": state.value, "owner": "", "due_at": due_at}
+    values["packed"] = _packed(answered)
+    if purpose is Purpose.CHANGES and state is not LookUpState.FAILED:
+        values["attempts"] = 0  # the next month has its own
     tx.execute(row.values(values))
 
 
-def put_back(tx: Transaction, asked: Iterable[LookUp], due_at: datetime) -> None:
+def put_back(
+    tx: Transaction,
+    asked: Iterable[LookUp],
+    due_at: datetime,
+    purpose: Purpose = Purpose.GAPS,
+) -> None:
     """Let look-ups wait again that were begun, and of which nothing was sent."""
     for one in asked:
-        row = sa.update(schema.look_up).filter_by(paper_id=one.paper_id, service=one.service)
+        row = sa.update(_table(purpose)).filter_by(paper_id=one.paper_id, service=one.service)
         waiting = {"state": LookUpState.WAITING.value, "attempts": one.attempts - 1}
         tx.execute(row.values(waiting | {"owner": "", "due_at": due_at}))
 
 
-def put_off(tx: Transaction, service: str, until: datetime) -> None:
+def put_off(
+    tx: Transaction, service: str, until: datetime, purpose: Purpose = Purpose.GAPS
+) -> None:
     """Let what waits for a service wait until a time."""
-    waiting = sa.update(schema.look_up).where(
-        _look_up.service == service,
-        _look_up.due_at < until,
-        _look_up.state == LookUpState.WAITING.value,
+    table = _table(purpose)
+    waiting = sa.update(table).where(
+        table.c.service == service,
+        table.c.due_at < until,
+        table.c.state == LookUpState.WAITING.value,
     )
     tx.execute(waiting.values(due_at=until))
 
@@ -251,10 +281,9 @@ def may_lack(tx: Transaction, limit: int) -> list[int]:
 
 def move(tx: Transaction, into: Mapping[int, int]) -> None:
     """Move the look-ups of merged papers to those that are kept; of two with a service, one."""
-    rows = tx.execute(sa.select(schema.look_up).where(among(_look_up.paper_id, into)))
-    insert_new(
-        tx, schema.look_up, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows]
-    )
+    for table in map(_table, Purpose):
+        rows = tx.execute(sa.select(table).where(among(table.c.paper_id, into)))
+        insert_new(tx, table, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
 
 
 def open_elsewhere(tx: Transaction, names: Collection[str]) -> list[LookUp]:
@@ -286,6 +315,77 @@ def counts(tx: Transaction, since: datetime) -> dict[str, dict[LookUpState, int]
     for service, state, total in tx.execute(query.group_by(_look_up.service, _look_up.state)):
         totals[service][LookUpState(state)] = total
     return totals
+
+
+# ── papers that somebody saved ──────────────────────────────────────────────────────
+
+_saved = schema.saved_look_up.c
+
+
+def unfollowed(tx: Transaction, service: str, schemes: Collection[str], limit: int) -> list[int]:
+    """Return the papers that readers follow and about which a service was never to be asked.
+
+    They have an identifier in one of some schemes.
+    """
+    has_row = sa.exists().where(_saved.paper_id == _paper.id, _saved.service == service)
+    is_named = sa.exists().where(_key.paper_id == _paper.id, _key.scheme.in_(schemes))
+    query = sa.select(_paper.id).where(
+        _paper.purged_at.is_(None), judgements.is_followed(_paper.id), is_named, ~has_row
+    )
+    return list(tx.scalars(query.order_by(_paper.id.desc()).limit(limit)))
+
+
+def follow(tx: Transaction, works: Mapping[int, Paper], service: str, now: datetime) -> None:
+    """Let a service be asked about papers, by id, of which the records as they are now are kept."""
+    insert_new(
+        tx,
+        schema.saved_look_up,
+        [
+            {
+                "paper_id": id,
+                "service": service,
+                "state": LookUpState.WAITING.value,
+                "attempts": 0,
+                "owner": "",
+                "due_at": now,
+                "packed": _packed(Answered(work=work)),
+            }
+            for id, work in works.items()
+        ],
+    )
+
+
+def due_changes(tx: Transaction, service: str, now: datetime, limit: int) -> list[LookUp]:
+    """Return what a service is due to be asked about papers that readers still follow."""
+    query = sa.select(schema.saved_look_up).where(
+        _saved.service == service, _saved.due_at <= now, judgements.is_followed(_saved.paper_id)
+    )
+    rows = tx.execute(query.order_by(_saved.due_at, _saved.paper_id).limit(limit))
+    return list(map(_to_look_up, rows))
+
+
+def answered_before(tx: Transaction) -> list[LookUp]:
+    """Return the answers with changes that are older than a reader's wish to follow the paper."""
+    query = sa.select(schema.saved_look_up).where(
+        _saved.state == LookUpState.REPORTED.value,
+        judgements.is_followed(_saved.paper_id, since=_saved.asked_at),
+    )
+    return list(map(_to_look_up, tx.execute(query.order_by(_saved.paper_id, _saved.service))))
+
+
+def followed_counts(tx: Transaction, services: Collection[str]) -> tuple[int, int, datetime | None]:
+    """Return how many papers readers follow, about how many of these services reported a change.
+
+    And when the last of some services was asked about one.
+    """
+    here = _paper.purged_at.is_(None), judgements.is_followed(_paper.id)
+    of_services = among(_saved.service, services)
+    reported = sa.exists().where(
+        _saved.paper_id == _paper.id, of_services, _saved.state == LookUpState.REPORTED.value
+    )
+    count = sa.select(sa.func.count()).select_from(schema.paper).where(*here)
+    asked = sa.select(sa.func.max(_saved.asked_at)).where(of_services)
+    return tx.scalar(count) or 0, tx.scalar(count.where(reported)) or 0, tx.scalar(asked)
 
 
 # ── services ────────────────────────────────────────────────────────────────────────

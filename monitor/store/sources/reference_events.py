@@ -23,7 +23,7 @@ from monitor.identity.reference_events import (
     without,
     work_of,
 )
-from monitor.model import Paper, ReferenceChange, ReferenceEvent
+from monitor.model import Audience, Paper, ReferenceChange, ReferenceEvent
 from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
@@ -31,6 +31,7 @@ from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, insert_new
 from monitor.store.sources import collections
 from monitor.store.sources.collections import CollectionEntry
+from monitor.store.topics import judgements
 
 _event = schema.reference_event.c
 _key = schema.reference_event_key.c
@@ -49,7 +50,8 @@ _ASSERTED = {
 def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     """Store events that are not stored yet, and return how many there were.
 
-    One that is stored keeps all names of its work. `tx` is one of `Database.ingesting`.
+    One that is stored keeps all names of its work, and one for a reader all subscriptions for which
+    they follow it. `tx` is one of `Database.ingesting`.
     """
     new = 0
     for event in events:
@@ -65,16 +67,31 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
             added = sa.insert(schema.reference_event).returning(_event.id)
             id = tx.scalar(added, {"packed": pack(event)})
             stored, new = structs.replace(event, id=id or 0), new + 1
-        elif (joined := join(stored, event)) != stored:
+        elif (joined := _join(stored, event)) != stored:
             _update(tx, joined)
         _write_keys(tx, stored.id, event)
     return new
 
 
+def _join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
+    audience = tuple(sorted({*stored.audience, *event.audience}))
+    return structs.replace(join(stored, event), audience=audience, saved=event.saved)
+
+
+def _work_keys(event: ReferenceEvent) -> set[int]:
+    """Return hashes of the names of a work; those of one reader are found for them alone."""
+    keys = collections.identity_keys(with_keys(event.work))
+    if not event.reader:
+        return keys
+    return {hash_of_text(f"for:{event.reader}:{key}") for key in keys}
+
+
 def _write_keys(tx: Transaction, id: int, event: ReferenceEvent) -> None:
     """Let a stored event be found by the names of a work, and of all that report it."""
     reports = {name for one in (event, *event.others) for name in one.identity} - {""}
-    keys = collections.identity_keys(with_keys(event.work)) | set(map(hash_of_text, reports))
+    keys = _work_keys(event) | set(map(hash_of_text, reports))
+    if event.reader:
+        keys |= set(map(_audience_key, event.audience))
     rows = [{"key": key, "event_id": id} for key in sorted(keys)]
     insert_new(tx, schema.reference_event_key, rows)
 
@@ -84,16 +101,7 @@ def _with_uncertain(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | 
 
     Of uncertain events, those that are in no digest are kept with the certain one.
     """
-    record = with_keys(event.work)
-    keyed = sa.select(_key.event_id).where(among(_key.key, collections.identity_keys(record)))
-    asserted = _ASSERTED[event.change]
-    alike = [
-        other
-        for other in _events(tx, _event.id.in_(keyed))
-        if _ASSERTED.get(other.change) is asserted
-        and not other.void
-        and collections.why_same(record, other.work, "key")
-    ]
+    alike = _alike(tx, event)
     in_digests = sa.select(_item.event_id).where(among(_item.event_id, [o.id for o in alike]))
     told = set(tx.scalars(in_digests))
     waiting = [other for other in alike if other.id not in told]
@@ -109,6 +117,22 @@ def _with_uncertain(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | 
             _update(tx, kept)
             _write_keys(tx, other.id, kept)
     return None
+
+
+def _alike(tx: Transaction, event: ReferenceEvent) -> list[ReferenceEvent]:
+    """Return the stored events that assert, report or suppose the same of a work as one."""
+    record = with_keys(event.work)
+    keyed = sa.select(_key.event_id).where(among(_key.key, _work_keys(event)))
+    asserted = _ASSERTED.get(event.change)
+    return [
+        other
+        for other in _events(tx, _event.id.in_(keyed))
+        if asserted
+        and _ASSERTED.get(other.change) is asserted
+        and other.reader == event.reader
+        and not other.void
+        and collections.why_same(record, other.work, "key")
+    ]
 
 
 def without_mistaken(tx: Transaction, events: Iterable[ReferenceEvent]) -> list[ReferenceEvent]:
@@ -133,9 +157,9 @@ def _update(tx: Transaction, event: ReferenceEvent) -> None:
 
 
 def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
-    """Return the stored event that is the same as one, of the same work."""
+    """Return the stored event that is the same as one, of the same work and for the same reader."""
     record = with_keys(event.work)
-    keyed = sa.select(_key.event_id).where(among(_key.key, collections.identity_keys(record)))
+    keyed = sa.select(_key.event_id).where(among(_key.key, _work_keys(event)))
     wanted: sa.ColumnElement[bool] = _event.id.in_(keyed)
     if "" not in event.identity:  # a work may have thousands of corrections
         alike = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, event.identity)))
@@ -144,6 +168,7 @@ def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
         # A work that was retracted by mistake may be retracted by another notice.
         names = set(event.identity) - ({""} if other.void else set())
         is_one = other.change is event.change and not names.isdisjoint(other.identity)
+        is_one &= other.reader == event.reader
         if is_one and collections.why_same(record, other.work, "key"):
             return other
     return None
@@ -168,8 +193,9 @@ def _is_sent(subscription: sa.ColumnElement[str], *, fresh: bool) -> sa.Exists:
     return (sent if fresh else sent.where(reaches_anyone(_item.digest_id))).exists()
 
 
-# The unsent corrections for a subscription, by `fresh`. Built once: every digest runs one.
-_CORRECTIONS = {
+# The unsent events that are for a subscription or a reader of it, by `fresh`. Built once: every
+# digest runs one.
+_ADDRESSED = {
     fresh: _select(
         _event.id.in_(sa.select(_key.event_id).where(_key.key == sa.bindparam("audience"))),
         ~_is_sent(sa.bindparam("subscription"), fresh=fresh),
@@ -182,26 +208,55 @@ def unsent(
     tx: Transaction,
     subscription: str,
     libraries: Collection[str],
-    recipients: Collection[tuple[str, str]],
+    audience: Audience,
     now: datetime,
     *,
     fresh: bool = False,
 ) -> list[ReferenceEvent]:
-    """Return the events of works in libraries that a subscription has not sent, oldest first.
+    """Return the events that a subscription has not sent, oldest first.
 
-    Events in a digest that reached no recipient are unsent, but not `fresh`. An event is left out
-    if all `recipients` (channel, recipient) get it from other subscriptions.
+    They are of works in libraries, corrections, and of papers that its readers saved. Events in a
+    digest that reached no recipient are unsent, but not `fresh`. An event is left out if all whom
+    it is for get it from other subscriptions.
     """
     values = {"subscription": subscription, "audience": _audience_key(subscription)}
-    corrections = _read(tx.execute(_CORRECTIONS[fresh], values))
-    concerned = [event for event in corrections if subscription in event.audience]
+    addressed = _read(tx.execute(_ADDRESSED[fresh], values))
+    concerned = [event for event in addressed if subscription in event.audience]
+    own = [event for event in concerned if event.reader]
+    concerned = [event for event in concerned if not event.reader]
     if libraries:
         is_unsent = ~_is_sent(sa.literal(subscription), fresh=fresh)
         concerned += _of_libraries(tx, libraries, is_unsent, now)
+    shared = {event.id for event in concerned}
+    concerned += [
+        as_told(event)
+        for event in own
+        if judgements.follows(tx, subscription, event.reader, event.saved)
+        and not _is_shared(tx, subscription, event, shared)
+    ]
     if not concerned:  # as for most digests
         return []
     elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
-    return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
+    return [event for event in concerned if audience.of(event) - elsewhere[event.id]]
+
+
+def _is_shared(
+    tx: Transaction, subscription: str, event: ReferenceEvent, shared: Collection[int]
+) -> bool:
+    """Whether all of a subscription are told what an event is for one reader of, or were."""
+    same = _same(tx, structs.replace(event, reader="", audience=()))
+    if same is None or same.void:
+        return False
+    sent = sa.select(_item.event_id).filter_by(subscription=subscription, event_id=same.id)
+    return same.id in shared or tx.scalar(sent) is not None
+
+
+def is_told(tx: Transaction, event: ReferenceEvent) -> bool:
+    """Whether an event for a reader is stored for all of its audience, or a more certain one is."""
+    stored = _same(tx, event)
+    if stored is None and not is_certain(event):
+        stored = next(filter(is_certain, _alike(tx, event)), None)
+    return stored is not None and set(stored.audience) >= set(event.audience)
 
 
 def _of_libraries(

@@ -18,6 +18,7 @@ from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, insert_new, insert_or_update
 
 _judgement = schema.judgement.c
+_saved = schema.saved_paper.c
 _item = schema.digest_item.c
 _match = schema.match.c
 _has = schema.subscription_topic.c
@@ -130,7 +131,40 @@ def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
 
 def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     judged = sa.exists().where(_judgement.paper_id == paper_id)
-    return sa.or_(judged, sa.exists().where(schema.saved_paper.c.paper_id == paper_id))
+    return sa.or_(judged, sa.exists().where(_saved.paper_id == paper_id))
+
+
+def is_followed(
+    paper_id: sa.ColumnElement[int], since: sa.ColumnElement[Any] | None = None
+) -> sa.ColumnElement[bool]:
+    """Whether a person saved a paper or wants more like it; with `since`, after a time."""
+    wanted = [_judgement.paper_id == paper_id, _judgement.verdict == WANTED]
+    saved = [_saved.paper_id == paper_id]
+    if since is not None:
+        wanted.append(_judgement.at > since)
+        saved.append(_saved.at > since)
+    return sa.or_(sa.exists().where(*wanted), sa.exists().where(*saved))
+
+
+def follows(tx: Transaction, subscription: str, who: str, paper_id: int) -> bool:
+    """Return whether a person, in small letters, follows a paper, or what it was merged into."""
+    joined = schema.joined.c
+    ids = {paper_id, *tx.scalars(sa.select(joined.paper_id).where(joined.id == paper_id))}
+    return any(
+        answer.who.casefold() == who and answer.subscription == subscription
+        for answers in followers(tx, ids).values()
+        for answer in answers
+    )
+
+
+def followers(tx: Transaction, paper_ids: Iterable[int]) -> dict[int, list[Judgement]]:
+    """Return by paper who saved it or wants more like it, for which subscription, oldest first."""
+    by_paper: dict[int, list[Judgement]] = defaultdict(list)
+    for paper_id in paper_ids:
+        for answer in of_paper(tx, paper_id):
+            if answer.verdict in (SAVED, WANTED):
+                by_paper[paper_id].append(answer)
+    return dict(by_paper)
 
 
 def move(tx: Transaction, into: Mapping[int, int]) -> None:

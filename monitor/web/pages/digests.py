@@ -13,6 +13,7 @@ from monitor.commands.shown_papers import past_digest
 from monitor.digest.layout import batches, byte_count
 from monitor.digest.said_once import said_once
 from monitor.digest.sections.lead import leading
+from monitor.digest.sections.references import hide_others
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestGroup, DigestPaper, Templates
 from monitor.store.digests import digests
@@ -54,9 +55,13 @@ def archive(visit: Visit) -> Response:
 
 
 def digest_of(visit: Visit) -> Digest:
-    """Return the digest that an address names, if the viewer may see its subscription."""
+    """Return the digest that an address names, if the viewer may see its subscription.
+
+    Without changes of papers that other readers saved.
+    """
     name = visit.require_subscription(visit.path_params["subscription"])
-    return past_digest(visit.runtime, name, visit.path_params["period"])
+    digest = past_digest(visit.runtime, name, visit.path_params["period"])
+    return digest if visit.viewer.is_operator else hide_others(digest, visit.viewer.address)
 
 
 @routes.page("/digests/{subscription}/{period}", Role.READER, takes=("as", "page"))

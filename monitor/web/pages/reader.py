@@ -19,6 +19,7 @@ from monitor.commands.suppressions import (
     apply_change,
     reader_status,
 )
+from monitor.digest.sections.references import hide_others
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.text import whole_number
@@ -70,7 +71,8 @@ def show_digest(visit: Visit) -> Response:
     subscription, period, recipient = _names(visit, VIEW, 3, token)
     runtime = visit.runtime
     links = ReaderLinks(visit.site.rules.url, runtime.keys)
-    digest = links.sign_answers(past_digest(runtime, subscription, period), recipient)
+    shown = hide_others(past_digest(runtime, subscription, period), recipient)
+    digest = links.sign_answers(shown, recipient)
     pages = render_pages(digest, runtime.templates, token, LONGEST_PAGE)
     if number is None or not 1 <= number <= len(pages):
         return visit.show_problem(404, f"This digest has {format_count(len(pages), 'page')}.")

@@ -1,0 +1,180 @@
+"""Asking one service: what may be sent to it when, and what its failures lead to.
+
+Who is asked, by whom and since when is committed before each request, and the answer with what
+becomes of it.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import ClassVar
+
+import structlog
+from msgspec import structs
+
+from monitor.errors import DeferredError, FetchError, StoreError
+from monitor.look_up.service import Service
+from monitor.model import Paper
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.model.look_up import LookUp, Question
+from monitor.pipeline.runtime import Runtime
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import look_ups
+from monitor.store.papers.look_ups import Purpose, ServiceState
+
+log = structlog.get_logger()
+
+# A request that a crash cut off is repeated after an hour, one that failed a day later.
+DUE_AFTER_CRASH = timedelta(hours=1)
+BETWEEN_ATTEMPTS = timedelta(days=1)
+ATTEMPTS = 3
+# Statuses that refuse one question, and not all: a bad request, and an address that is too long.
+REFUSED = (400, 414)
+# A service that fails rests for as long as it has failed, within these bounds.
+SHORTEST_REST = timedelta(minutes=1)
+LONGEST_REST = timedelta(hours=1)
+# The operator is notified of a service that has failed for this time.
+TOLD_AFTER = timedelta(hours=1)
+
+
+@dataclass(slots=True)
+class ServiceRound(ABC):
+    """One round of requests to one service, for one purpose.
+
+    Until the monotonic time `end`. `only` are the papers that a person asks about, () for all that
+    are due. `gained` counts the papers for which something came of it.
+    """
+
+    purpose: ClassVar[Purpose] = Purpose.GAPS
+    runtime: Runtime
+    service: Service
+    end: float | None
+    only: Collection[int] = ()
+    gained: int = 0
+
+    @abstractmethod
+    def run(self) -> bool:
+        """Ask about what is due, and say whether anything was."""
+
+    @abstractmethod
+    def keep(self, tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
+        """Store the answer about a paper; return whether something came of it."""
+
+    @abstractmethod
+    def fail(self, tx: Transaction, asked: LookUp, error: str, now: datetime) -> None:
+        """Store that there is no answer about a paper."""
+
+    @property
+    def most_requests(self) -> int:
+        """The requests a day after which nothing more is asked for this purpose."""
+        return self.service.requests_a_day
+
+    def is_over(self) -> bool:
+        late = self.end is not None and time.monotonic() >= self.end
+        return late or self.runtime.stopping.is_set()
+
+    def state(self, tx: Transaction, now: datetime) -> ServiceState:
+        return look_ups.service_state(tx, self.service.name, _day(now))
+
+    def rest(self, state: ServiceState, now: datetime) -> datetime:
+        """Return when the service may be asked again, at the earliest now.
+
+        After a failure a person may ask at once, but for no more requests a day.
+        """
+        rest = now if self.only else max(state.rests_until or now, now)
+        return _tomorrow(now) if state.spent >= self.most_requests else rest
+
+    def ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:
+        """Ask one question and store its answer; return False where the service should rest."""
+        runtime, now = self.runtime, self.runtime.clock.now()
+        with runtime.database.writing() as tx:
+            state = self.state(tx, now)
+            if self.rest(state, now) > now:
+                return False
+            owner, due_again = runtime.owner.id, now + DUE_AFTER_CRASH
+            asked = look_ups.begin(tx, waiting, owner, now, due_again, self.purpose)
+            look_ups.save_service(tx, structs.replace(state, spent=state.spent + 1))
+        if not asked:
+            return True
+        try:
+            self._store(question, asked, self.service.ask(question))
+        except DeferredError as fault:  # its host was busy, or the service stops: nothing was sent
+            log.debug("look-up deferred", service=self.service.name, reason=str(fault))
+            with runtime.database.writing() as tx:
+                look_ups.put_back(tx, asked, now + SHORTEST_REST, self.purpose)
+            return False
+        except FetchError as fault:
+            self._note_failure(asked, str(fault), None if fault.status in REFUSED else fault)
+            return fault.status in REFUSED
+        except StoreError:
+            raise
+        except Exception as fault:  # of one answer: it stops neither the others nor a digest
+            log.exception("look-up failed", service=self.service.name)
+            self._note_failure(asked, f"{type(fault).__name__}: {fault}", None)
+        return True
+
+    def _store(self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
+        runtime, now = self.runtime, self.runtime.clock.now()
+        with runtime.database.ingesting() as tx:
+            for one in asked:
+                self.gained += self.keep(tx, one, records, now)
+            state = self.state(tx, now)
+            look_ups.save_service(
+                tx,
+                structs.replace(state, error="", failing_since=None, rests_until=None),
+            )
+            stored_incidents.end_incident(tx, self._subject, IncidentKind.FAILING, now)
+        log.info(
+            "looked up",
+            service=self.service.name,
+            papers=len(asked),
+            records=len(records),
+            saved=self.purpose is Purpose.CHANGES,
+        )
+
+    @property
+    def _subject(self) -> Subject:
+        return Subject(SubjectKind.SERVICE, self.service.name)
+
+    def _note_failure(
+        self, asked: Sequence[LookUp], error: str, of_service: FetchError | None
+    ) -> None:
+        """Record that papers have no answer, and let the service rest if the failure is its own."""
+        runtime, now = self.runtime, self.runtime.clock.now()
+        log.warning("service failed", service=self.service.name, error=error)
+        with runtime.database.writing() as tx:
+            if of_service:
+                self._rest_from(tx, of_service, now)
+            for one in asked:
+                self.fail(tx, one, error, now)
+
+    def _rest_from(self, tx: Transaction, fault: FetchError, now: datetime) -> None:
+        """Let the service rest for as long as it has failed; after an hour it is an incident."""
+        state = self.state(tx, now)
+        since = state.failing_since or now
+        rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
+        if fault.retry_after is not None:
+            rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
+        resting = structs.replace(
+            state, error=str(fault), failing_since=since, rests_until=now + rest
+        )
+        look_ups.save_service(tx, resting)
+        look_ups.put_off(tx, self.service.name, now + rest, self.purpose)
+        if now - since >= TOLD_AFTER:
+            subject, kind = self._subject, IncidentKind.FAILING
+            stored_incidents.open_incident(tx, subject, kind, now, str(fault))
+
+
+def _day(now: datetime) -> date:
+    return now.astimezone(UTC).date()
+
+
+def _tomorrow(now: datetime) -> datetime:
+    """Return the next midnight in UTC: the allowances of services are of such days."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + timedelta(days=1)
