@@ -13,7 +13,7 @@ from monitor.cli.terminal import at, console, facts, list_words
 from monitor.commands.explain import Explanation, known_from
 from monitor.commands.json_output import explanation_json, references_json
 from monitor.commands.references import Reference, explain_or_find
-from monitor.digest.look_up_words import describe_look_up
+from monitor.digest.look_up_words import describe_followed, describe_look_up
 from monitor.digest.wording import format_ordinal
 from monitor.identity.reasons import describe
 from monitor.store.papers.papers import Origin
@@ -22,7 +22,7 @@ from monitor.store.papers.papers import Origin
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
     with open_to_read(call) as app:
         explanation = explain_or_find(app.runtime, paper)
-        titles = {name: service.title for name, service in app.runtime.services.items()}
+        titles = app.runtime.service_titles
     if isinstance(explanation, list):
         call.answer(references_json(explanation), _show_references, explanation)
         return
@@ -57,6 +57,8 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{why}"
     for one in explanation.look_ups:
         yield "Looked up", describe_look_up(one, titles)
+    for answer in explanation.followed:
+        yield "Since saved", f"{describe_followed(answer, titles)}, asked {at(answer.asked)}"
     for joined in explanation.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
     for ruling in explanation.rulings:

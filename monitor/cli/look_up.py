@@ -14,7 +14,6 @@ from monitor.digest.look_up_words import describe_look_up
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model.look_up import UNANSWERED
-from monitor.pipeline.runtime import Runtime
 
 
 def papers_look_up(
@@ -35,7 +34,7 @@ def papers_look_up(
         raise UsageError("name a paper, or write --missing")
     with open_configured(call, create=False) as app:
         stored = look_up.chosen(app.runtime, references, missing, limit or MOST_MISSING)
-        titles = _titles(app.runtime)
+        titles = app.runtime.service_titles
         if dry_run:
             requests = look_up.planned(app.runtime, stored, service)
             document = {"requests": [pick(one, "service papers url") for one in requests]}
@@ -53,12 +52,8 @@ def papers_unfill(
 ) -> None:
     with open_configured(call, create=False) as app:
         done = look_up.unfill(app.runtime, paper, service)
-        titles = _titles(app.runtime)
+        titles = app.runtime.service_titles
     call.answer(looked_up_json([done]), _show, [done], titles)
-
-
-def _titles(runtime: Runtime) -> dict[str, str]:
-    return {name: service.title for name, service in runtime.services.items()}
 
 
 def _show_planned(requests: Sequence[Planned], titles: dict[str, str]) -> None:

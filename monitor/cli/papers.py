@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -29,11 +29,13 @@ from monitor.commands.ratings import (
     VERDICTS,
     Rated,
     RaterScope,
+    SavedPaper,
     keep_example,
     rated_examples,
     target_topics,
     topics_matching,
 )
+from monitor.digest.look_up_words import describe_followed
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
@@ -253,11 +255,25 @@ def papers_saved(
 ) -> None:
     with open_to_read(call) as app:
         saved = ratings.saved(app.runtime, subscription)
-    papers = [paper for paper, _ in saved]
+        titles = app.runtime.service_titles
     if format_:
-        sys.stdout.writelines(export(papers, format_))
+        sys.stdout.writelines(export([one.found for one in saved], format_))
     else:
-        call.answer(saved_json(saved), show_papers, papers)
+        call.answer(saved_json(saved), _show_saved, saved, titles)
+
+
+def _show_saved(saved: Sequence[SavedPaper], titles: Mapping[str, str]) -> None:
+    rows = [
+        (
+            one.found.stored.id,
+            f"{one.saves[0].at.astimezone():%Y-%m-%d}",
+            one.found.stored.paper.title,
+            "; ".join(describe_followed(answer, titles) for answer in one.followed) or "not asked",
+        )
+        for one in saved
+    ]
+    show_table(("Id", "Saved", "Title", "Since"), rows)
+    console.print(f"{format_count(len(rows), 'paper')}.")
 
 
 def _show_rated(ratings: Sequence[Rated], examples: Sequence[Example] = ()) -> None:

@@ -69,6 +69,10 @@ def _show_services(asked: LookUpStatus) -> None:
     ]
     columns = ("Looked up at", "State", "Found", "Not", "Contradicted", "Waiting", "Today")
     show_table(columns, rows)
+    if saved := asked.saved.papers:
+        papers = format_count(saved, "saved or rated paper")
+        changed = f", {asked.saved.changed:,} of which changed" if asked.saved.changed else ""
+        console.print(f" Once a month about {papers}{changed}.", style="dim")
     for joined in asked.joined:
         console.print(
             f"Paper {joined.paper} was joined with another by the answer of {joined.service}; "

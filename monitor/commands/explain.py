@@ -12,11 +12,12 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
 from monitor.model import Digest, MatchReason, Paper, StoredPaper
-from monitor.model.look_up import Filled, LookUp, filled_by
+from monitor.model.look_up import Filled, FollowedAt, LookUp, filled_by, followed_at
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, look_ups, merge_papers, paper_index, papers
+from monitor.store.papers.look_ups import Purpose
 from monitor.store.papers.papers import Origin, SharedKey
 from monitor.store.sources import collections, reference_events
 from monitor.store.topics import matches
@@ -80,7 +81,7 @@ class Explanation:
     """All about a stored paper; `libraries` are those that have it.
 
     `shared_keys` are the other papers that have one of its identifiers, `look_ups` how far services
-    were asked about it.
+    were asked about it, and `followed` what they said of it since somebody saved it.
     """
 
     origin: Origin
@@ -92,6 +93,7 @@ class Explanation:
     reported: tuple[ReportedChange, ...]
     shared_keys: tuple[SharedKey, ...]
     look_ups: tuple[LookUp, ...] = ()
+    followed: tuple[FollowedAt, ...] = ()
 
     @property
     def filled(self) -> tuple[Filled, ...]:
@@ -119,6 +121,7 @@ def explain(
         sent = [_sent(tx, runtime, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)
         asked = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
+        of_saved = look_ups.of_papers(tx, [stored.id], Purpose.CHANGES).get(stored.id, ())
         shared_keys = papers.sharing_keys(tx, stored.id, origin.keys)
         names = identity_rulings.names_of(tx, [stored.id])[stored.id]
         rulings = identity_rulings.of_names(tx, names)
@@ -143,6 +146,7 @@ def explain(
         reported=tuple(ReportedChange(e.change_name, name, at) for e, name, at in reported),
         shared_keys=tuple(shared_keys),
         look_ups=tuple(asked),
+        followed=followed_at(of_saved),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from monitor.identity.reasons import describe
-from monitor.model import Delivery, Judgement, Paper, Sighting
+from monitor.model import Delivery, Paper, Sighting
 from monitor.model.look_up import filled_by
 from monitor.model.paper_fields import IN_PAPERS, IN_READ, Use, names_of
 from monitor.text.addresses import paper_links
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make th
     from monitor.commands.explain import Explanation
     from monitor.commands.look_up import LookedUp
     from monitor.commands.paper_search import FoundPaper
-    from monitor.commands.ratings import Rated
+    from monitor.commands.ratings import Rated, SavedPaper
     from monitor.commands.references import Reference
     from monitor.commands.status import Status
     from monitor.commands.subscriptions import SubscriptionReport
@@ -42,6 +42,7 @@ OF_SIGHTING = "source raw_id version announce fingerprint first_seen last_seen d
 OF_SOURCE = "source document raw_id"
 OF_SERVICE = "name ok asked found not_found contradicted waiting spent_today a_day error"
 OF_FILLED = "service when fields how"
+OF_FOLLOWED = "service asked changes error"
 OF_LISTED_DAY = "source day rank year_guessed"
 
 
@@ -74,7 +75,8 @@ def status_json(report: Status) -> Answer:
     }
     if report.look_up:
         services = [pick(service, OF_SERVICE) for service in report.look_up.services]
-        answer["look_up"] = {"services": services, "joined": plain(report.look_up.joined)}
+        joined, saved = plain(report.look_up.joined), plain(report.look_up.saved)
+        answer["look_up"] = {"services": services, "joined": joined, "saved": saved}
     for name in ("suppressions", "warnings", "look_up"):
         if not answer[name]:
             del answer[name]
@@ -142,12 +144,16 @@ def _line(hit: FoundPaper) -> Answer | None:
     return {"text": note.line, "by": note.maker} if note and note.line else None
 
 
-def saved_json(saved: Iterable[tuple[FoundPaper, Sequence[Judgement]]]) -> Answer:
-    """Return saved papers, each with who saved it, for which subscription and when."""
+def saved_json(saved: Iterable[SavedPaper]) -> Answer:
+    """Return saved papers, each with who saved it when, and what services said of it since."""
     return {
         "papers": [
-            paper_json(paper) | {"saved": [pick(save, OF_SAVE) for save in saves]}
-            for paper, saves in saved
+            paper_json(one.found)
+            | {
+                "saved": [pick(save, OF_SAVE) for save in one.saves],
+                "followed": [pick(answer, OF_FOLLOWED) for answer in one.followed],
+            }
+            for one in saved
         ]
     }
 
@@ -164,6 +170,7 @@ def explanation_json(explanation: Explanation) -> Answer:
         "digests": [pick(sent, OF_SENT_DIGEST) for sent in explanation.digests],
         **pick(explanation, OF_EXPLANATION),
         "filled": [pick(filled, OF_FILLED) for filled in explanation.filled],
+        "followed": [pick(answer, OF_FOLLOWED) for answer in explanation.followed],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from monitor.commands.explain import UnknownPaperError, find_paper, identifiers_in
 from monitor.commands.paper_search import FoundPaper, load_found
@@ -13,10 +14,12 @@ from monitor.errors import UsageError
 from monitor.identity.keys import LINK, identifiers
 from monitor.match import build_index
 from monitor.model import OPERATOR_NAME, SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
+from monitor.model.look_up import FollowedAt, followed_at
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import merge_papers, papers
+from monitor.store.papers import look_ups, merge_papers, papers
+from monitor.store.papers.look_ups import Purpose
 from monitor.store.topics import examples, judgements
 from monitor.store.topics.examples import TITLE, Example
 from monitor.text import title_key
@@ -240,6 +243,11 @@ def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]
     return verdicts
 
 
+def follows(answers: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a person with these answers to a paper, by subscription, is told of its changes."""
+    return any(verdict in (SAVED, WANTED) for given in answers.values() for verdict in given)
+
+
 def forget(runtime: Runtime, scope: RaterScope) -> int:
     """Delete the answers of a subscription, or of one of its topics. Raises UsageError."""
     if not scope.subscription:
@@ -274,15 +282,31 @@ def remove_saved(runtime: Runtime, paper_id: int, scope: RaterScope) -> None:
         judgements.take_back(tx, [r for r in own if r.verdict == SAVED and scope.has(r)])
 
 
-def saved(
-    runtime: Runtime, subscription: str = "", who: str = ""
-) -> list[tuple[FoundPaper, list[Judgement]]]:
-    """Return saved papers with their `saves`, the last saved first. Raises as `rated`."""
+class SavedPaper(NamedTuple):
+    """A saved paper, its `saves`, and what services said of it since."""
+
+    found: FoundPaper
+    saves: list[Judgement]
+    followed: tuple[FollowedAt, ...]
+
+
+def saved(runtime: Runtime, subscription: str = "", who: str = "") -> list[SavedPaper]:
+    """Return saved papers, the last saved first. Raises as `rated`."""
     by_paper = saves(runtime, who, subscription)
     if not by_paper:
         target_topics(runtime, RaterScope(subscription))
     with runtime.database.reading() as tx:
-        return [(paper, by_paper[paper.stored.id]) for paper in load_found(tx, [*by_paper])]
+        followed = followed_by_paper(tx, by_paper)
+        return [
+            SavedPaper(paper, by_paper[paper.stored.id], followed.get(paper.stored.id, ()))
+            for paper in load_found(tx, [*by_paper])
+        ]
+
+
+def followed_by_paper(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[FollowedAt, ...]]:
+    """Return by paper what services said of it since somebody saved it."""
+    asked = look_ups.of_papers(tx, ids, Purpose.CHANGES)
+    return {id: followed_at(of_paper) for id, of_paper in asked.items()}
 
 
 def _find_targets(

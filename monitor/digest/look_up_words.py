@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from monitor.digest.about import join_words
 from monitor.identity.reasons import describe
-from monitor.model.look_up import FILLED_IN, Evidence, Filled, LookUp, LookUpState
+from monitor.model.look_up import FILLED_IN, Evidence, Filled, FollowedAt, LookUp, LookUpState
 from monitor.model.paper_fields import READABLE_NAMES
 
 # Schemes of identifiers as people know them.
@@ -61,3 +61,11 @@ def describe_look_up(look_up: LookUp, titles: Mapping[str, str]) -> str:
     elif answered.error:
         because = f": {answered.error}"
     return f"{title}: {_STATES[look_up.state]}{because}"
+
+
+def describe_followed(answer: FollowedAt, titles: Mapping[str, str]) -> str:
+    """Return what a service said of a paper that somebody saved: `Crossref: retracted`."""
+    said = join_words(list(answer.changes)) or "nothing new"
+    if answer.error:
+        said = f"{said if answer.changes else 'no answer'} ({answer.error})"
+    return f"{titles.get(answer.service, answer.service)}: {said}"

@@ -15,8 +15,8 @@ from monitor.model.delivery import Outcome as Outcome
 from monitor.model.delivery import State as State
 from monitor.model.delivery import Step as Step
 from monitor.model.delivery import Suppression as Suppression
-from monitor.model.digests import Audience as Audience
 from monitor.model.digests import AboutSubscription as AboutSubscription
+from monitor.model.digests import Audience as Audience
 from monitor.model.digests import Digest as Digest
 from monitor.model.digests import DigestGroup as DigestGroup
 from monitor.model.digests import DigestPaper as DigestPaper

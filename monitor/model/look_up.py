@@ -136,6 +136,32 @@ class LookUp(msgspec.Struct, frozen=True):
     answered: Answered
 
 
+class FollowedAt(msgspec.Struct, frozen=True):
+    """The last answer of a service about a paper that somebody saved: when, and which changes.
+
+    `error` is why there is no answer, "" where there is one.
+    """
+
+    service: str
+    asked: datetime
+    changes: tuple[str, ...]
+    error: str
+
+
+def followed_at(look_ups: Iterable[LookUp]) -> tuple[FollowedAt, ...]:
+    """Return what services that were asked said of one paper that somebody saved."""
+    return tuple(
+        FollowedAt(
+            one.service,
+            one.asked_at,
+            tuple(dict.fromkeys(change.change_name for change in one.answered.changes)),
+            one.answered.error,
+        )
+        for one in look_ups
+        if one.asked_at
+    )
+
+
 class Filled(msgspec.Struct, frozen=True):
     """The fields that a service filled in, when, and by what its record was recognised."""
 

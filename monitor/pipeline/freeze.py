@@ -101,9 +101,10 @@ def _variants(
     events = {event.id: event for event in digest.references}
     if not events:
         return [(digest, set(entry.recipients))]
-    known = reference_events.recipients_sent(tx, events, digest.subscription)
     [subscription] = [s for s in runtime.subscriptions if s.name == digest.subscription]
-    told = {id: subscription.audience.of(event) for id, event in events.items()}
+    name, audience = subscription.name, subscription.audience
+    known = reference_events.recipients_sent(tx, digest.references, name, audience)
+    told = {id: audience.of(event) for id, event in events.items()}
     recipients = defaultdict[frozenset[int], set[str]](set)
     quiet = set[str]()
     for to in entry.recipients:

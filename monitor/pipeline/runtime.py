@@ -326,9 +326,14 @@ class Runtime:
         return sorted(self.sources, key=lambda name: self.sources[name].role is Role.NEWS)
 
     @cached_property
+    def service_titles(self) -> dict[str, str]:
+        """The name of each service that is asked about papers, as people know it."""
+        return {name: service.title for name, service in self.services.items()}
+
+    @cached_property
     def service_labels(self) -> dict[str, SourceLabel]:
-        """The name of each service that is asked about papers."""
-        return {name: SourceLabel(service.title) for name, service in self.services.items()}
+        """The same, as digests name sources."""
+        return {name: SourceLabel(title) for name, title in self.service_titles.items()}
 
     @cached_property
     def libraries(self) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ from typing import get_type_hints
 from monitor.commands import json_output
 from monitor.commands.explain import Explanation, SentDigest
 from monitor.commands.references import Reference
-from monitor.commands.services import ServiceStatus
+from monitor.commands.services import SavedStatus, ServiceStatus
 from monitor.commands.status import SourceStatus, Status, SubscriptionStatus
 from monitor.commands.subscriptions import SubscriptionReport, TopicReport
 from monitor.model import Delivery, Judgement, ListedDigest, MatchReason, Paper, Sighting
 from monitor.model.delivery import Suppression
-from monitor.model.look_up import Filled
+from monitor.model.look_up import Filled, FollowedAt
 from monitor.model.paper import ListedDay
 from monitor.model.paper_fields import IN_PAPERS, names_of
 from monitor.store.papers.look_ups import JoinedBy
@@ -55,6 +55,7 @@ _PAPER = {
     "first_seen": _TIME,
     "sources": array(fixed(picked(Sighting, json_output.OF_SOURCE))),
 }
+_FOLLOWED = array(fixed(picked(FollowedAt, json_output.OF_FOLLOWED) | {"error": or_null(TEXT)}))
 _SAVES = array(fixed(picked(Judgement, json_output.OF_SAVE)))
 _RATED = {"paper": NUMBER, "title": TEXT, **picked(Judgement, json_output.OF_RATING)}
 _REFERENCE = {
@@ -77,6 +78,7 @@ _EXPLANATION = {
     "digests": array(fixed(picked(SentDigest, json_output.OF_SENT_DIGEST))),
     **picked(Explanation, json_output.OF_EXPLANATION),
     "filled": _FILLED,
+    "followed": _FOLLOWED,
 }
 _SAMPLE = fixed({"title": TEXT, "why": array(fixed(picked(MatchReason, "field words")))})
 _STATUS = {
@@ -89,6 +91,7 @@ _STATUS = {
                 fixed(picked(ServiceStatus, json_output.OF_SERVICE) | {"error": or_null(TEXT)})
             ),
             "joined": array(schema_of(JoinedBy)),
+            "saved": schema_of(SavedStatus),
         }
     ),
 }
@@ -102,7 +105,7 @@ def _one_list(name: str, items: Schema) -> Schema:
 
 ADDRESSES = _one_list("addresses", fixed({"path": TEXT, "about": TEXT}))
 PAPERS = _one_list("papers", fixed(_PAPER))
-SAVED = _one_list("papers", fixed({**_PAPER, "saved": _SAVES}))
+SAVED = _one_list("papers", fixed({**_PAPER, "saved": _SAVES, "followed": _FOLLOWED}))
 RATED = _one_list("rated", fixed(_RATED))
 REFERENCES = _one_list("references", fixed(_REFERENCE))
 EXPLANATION = {"anyOf": [fixed(_EXPLANATION), REFERENCES]}

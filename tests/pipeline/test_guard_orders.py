@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from monitor.model import ReferenceChange, ReferenceEvent
+from monitor.model import Audience, ReferenceChange, ReferenceEvent
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.sources import reference_events
@@ -42,8 +42,8 @@ def guarded(house: House) -> House:
 
 def waiting(tx: Transaction, house: House, libraries: str = "ada-refs") -> list[ReferenceEvent]:
     """What the next digests of `lab` will report, however many they are."""
-    people = {("pages", "pages")}
-    return reference_events.unsent(tx, "lab", [libraries], people, house.clock.at)
+    people = frozenset({("pages", "pages")})
+    return reference_events.unsent(tx, "lab", [libraries], Audience(people), house.clock.at)
 
 
 def told_pairs(house: House) -> Counter[tuple[str, str]]:

@@ -359,24 +359,49 @@ def test_what_the_operator_saved_is_told_where_one_person_alone_reads(
     assert told(house) == [("retracted", "operator")]
 
 
-def test_a_guard_of_the_same_paper_tells_it_once(shared: House, services: LookUpServices) -> None:
-    write_refs = shared.folder / "refs"
-    write_refs.mkdir()
+@pytest.fixture
+def guarded(shared: House) -> House:
+    """The same, with a library of which a retraction may be read in `notices/`."""
+    for name in ("refs", "notices"):
+        (shared.folder / name).mkdir()
     entry = {"title": SAND.title, "doi": SAND.doi, "authors": SAND.authors}
-    (write_refs / "ada.json").write_text(json.dumps([entry]), encoding="utf-8")
+    (shared.folder / "refs" / "ada.json").write_text(json.dumps([entry]), encoding="utf-8")
+    notices = {"kind": "jsonl", "path": "notices/*.json", "first_run": "baseline"}
     shared.settings["sources"] |= {
         "refs": {"kind": "jsonl", "path": "refs/*.json", "role": "library"},
-        "notices": {"kind": "jsonl", "path": "notices/*.json", "first_run": "baseline"},
+        "notices": notices,
     }
     shared.settings["subscriptions"]["lab"]["guard"] = "refs"
-    (shared.folder / "notices").mkdir()
+    return shared
+
+
+def read_notice(house: House) -> None:
     notice = {"title": "Retraction", "type": "retraction", "about": {"doi": SAND.doi}}
-    (shared.folder / "notices" / "1.json").write_text(json.dumps([notice]), encoding="utf-8")
-    save(shared, ADA)
+    (house.folder / "notices" / "1.json").write_text(json.dumps([notice]), encoding="utf-8")
+
+
+def test_what_a_guard_tells_all_is_not_told_again_to_who_saved_the_paper(
+    guarded: House, services: LookUpServices
+) -> None:
+    read_notice(guarded)
+    save(guarded, ADA)
     services.has([replace(SAND, notices=(RETRACTION,))])
-    shared.run_after(hours=1)
-    assert told(shared) == [("retracted", "")]
-    assert shared.run_after(hours=1) == {}
+    guarded.run_after(hours=1)
+    assert told(guarded) == [("retracted", "")]
+    assert guarded.run_after(hours=1) == {}
+
+
+def test_a_guard_tells_later_only_those_who_did_not_save_the_paper(
+    guarded: House, services: LookUpServices
+) -> None:
+    save(guarded, ADA)
+    services.has([replace(SAND, notices=(RETRACTION,))])
+    guarded.run_after(hours=1)
+    assert told(guarded) == [("retracted", ADA)]
+    read_notice(guarded)
+    guarded.run_after(hours=1)
+    assert told(guarded) == [("retracted", "")]
+    assert [one.recipient for one in newest_deliveries(guarded)] == [BO]
 
 
 def test_a_quiet_digest_still_comes_to_who_is_not_told(

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from monitor.app import App
 from monitor.commands.metrics import metrics
+from monitor.commands.ratings import rate_any
 from monitor.pipeline import look_up
+from monitor.pipeline.compose import compose
+from monitor.store.digests import digests
 from tests.house import AGENTS, House
 from tests.servers.look_up import Work, look_up_services
 from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
 
 READER, OP = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "op"))
+NAMED = {"ada": READER, "op": OP, "bo": {"Remote-User": "bo@example.org"}}
 PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), day="2026-10-05", arxiv="2610.01234")
 Site = tuple[App, httpx.Client]
 
@@ -76,3 +81,38 @@ def test_without_the_setting_a_page_has_no_button(lived: House) -> None:
         assert "Looked up" not in client.get("/papers/1", headers=OP).text
         assert post(client, "/papers/1/look-up", OP) == 409
         assert "look_up" not in client.get("/api/v1/status", headers=OP).json()
+
+
+@pytest.fixture
+def followed(lived: House) -> Iterator[Site]:
+    """Pages where Ada saved a preprint of a subscription that Bo has, too, and it was published."""
+    lived.by_mail(25, "ada@example.org", "bo@example.org")
+    with look_up_services([PLANS], ["arxiv"]) as services:
+        asked = {"url": services.url("arxiv"), "allow_private": True}
+        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        with public_pages(lived, **PROXY, operators=["op@example.org"]) as (app, client):
+            look_up.ask_about(app.runtime, [1])
+            look_up.look_up(app.runtime)
+            rate_any(app.runtime, "1", "save", ["lab"], "Ada@example.org")
+            services.has([replace(PLANS, doi="10.5555/plans")])
+            look_up.look_up(app.runtime)
+            compose(app.runtime, early=True)
+            yield app, client
+
+
+def test_who_saved_a_paper_and_the_operator_alone_see_what_became_of_it(followed: Site) -> None:
+    app, client = followed
+    with app.runtime.database.reading() as tx:
+        [newest, *_] = digests.newest(tx, ["lab"], 1)
+    bo, words = NAMED["bo"], "A preprint that you saved or rated is now published"
+    digest = f"/digests/lab/{newest.period}"
+    for path, shown in ((digest, words), ("/papers/1", "arXiv: published"), ("/saved", "arXiv: ")):
+        seen = {n: shown in client.get(path, headers=h).text for n, h in NAMED.items()}
+        assert seen == {"ada": True, "op": True, "bo": False}, path
+    for form in ("mail", "text"):
+        assert words not in client.get(f"{digest}?as={form}", headers=bo).text
+    [paper] = client.get("/api/v1/papers/saved", headers=READER).json()["papers"]
+    assert [one["changes"] for one in paper["followed"]] == [["published"]]
+    assert client.get("/api/v1/papers/saved", headers=bo).json() == {"papers": []}
+    page = client.get("/status", headers=OP).text
+    assert "1 saved or rated paper is asked about once a month; 1 paper changed." in page

@@ -138,7 +138,7 @@ class EventFacts:
 def show_events(
     events: Iterable[ReferenceEvent],
     labels: Mapping[str, SourceLabel],
-    services: Mapping[str, SourceLabel],
+    services: Mapping[str, SourceLabel] = {},
 ) -> tuple[ReferenceEvent, ...]:
     """Return events as digests list them, the most important first, at most `MOST_EVENTS`.
 

@@ -236,7 +236,7 @@ def unsent(
     ]
     if not concerned:  # as for most digests
         return []
-    elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
+    elsewhere = recipients_sent(tx, concerned, subscription, audience)
     return [event for event in concerned if audience.of(event) - elsewhere[event.id]]
 
 
@@ -374,17 +374,41 @@ def reported(
 
 
 def recipients_sent(
-    tx: Transaction, ids: Collection[int], subscription: str
+    tx: Transaction, events: Collection[ReferenceEvent], subscription: str, audience: Audience
 ) -> defaultdict[int, set[tuple[str, str]]]:
-    """Return the recipients who have events from other subscriptions, or are about to."""
+    """Return the recipients who have events from other subscriptions, or are about to.
+
+    And readers of this one to whom an event was told since they had saved the paper.
+    """
+    recipients = _recipients(tx, {e.id for e in events}, _item.subscription != subscription)
+    shared = [event for event in events if not event.reader]
+    readers = _readers(tx, subscription) if shared else ()
+    for event in shared:
+        for reader in readers:
+            own = _same(tx, structs.replace(event, reader=reader))
+            if own:
+                told = _recipients(tx, {own.id}, sa.true())[own.id]
+                recipients[event.id] |= told & audience.of(own)
+    return recipients
+
+
+def _recipients(
+    tx: Transaction, ids: Collection[int], wanted: sa.ColumnElement[bool]
+) -> defaultdict[int, set[tuple[str, str]]]:
     open_or_sent = sa.or_(_delivery.state.in_(WAITING), reaches_recipient())
     query = sa.select(_item.event_id, _delivery.channel, _delivery.recipient)
     rows = tx.execute(
         query.join(schema.delivery, _delivery.digest_id == _item.digest_id).where(
-            among(_item.event_id, ids), _item.subscription != subscription, open_or_sent
+            among(_item.event_id, ids), wanted, open_or_sent
         )
     )
     recipients = defaultdict[int, set[tuple[str, str]]](set)
     for id, channel, recipient in rows:
         recipients[id].add((channel, recipient))
     return recipients
+
+
+def _readers(tx: Transaction, subscription: str) -> set[str]:
+    """Return the readers of a subscription for whom events are stored."""
+    keyed = sa.select(_key.event_id).where(_key.key == _audience_key(subscription))
+    return {event.reader for event in _events(tx, _event.id.in_(keyed))} - {""}

@@ -14,6 +14,8 @@ from monitor.commands.ratings import (
     VERDICTS,
     RaterScope,
     answers_of,
+    followed_by_paper,
+    follows,
     matches_any,
     rate_any,
     remove_saved,
@@ -23,7 +25,7 @@ from monitor.commands.ratings import (
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.commands.subscriptions import subscriptions_of
 from monitor.digest.citation_tags import citation_tags
-from monitor.digest.look_up_words import describe_look_up
+from monitor.digest.look_up_words import describe_followed, describe_look_up
 from monitor.digest.page_paths import path_to
 from monitor.errors import UsageError
 from monitor.identity.reasons import describe
@@ -60,7 +62,7 @@ def one_paper(visit: Visit) -> Response:
         marks = withdrawals.of_paper(tx, stored.id)
         matching = matches_any(tx, stored.id, visit.subscriptions)
     topics = {match.topic for match in known.topics}
-    titles = {name: service.title for name, service in runtime.services.items()}
+    titles = runtime.service_titles
     answers = answers_of(runtime, stored.id, visit.viewer.name)
     shown = {s.name for s in visit.subscriptions}
     with_topics = [s.name for s in visit.subscriptions if s.topics]
@@ -73,6 +75,12 @@ def one_paper(visit: Visit) -> Response:
     return visit.show(
         "one_paper",
         looked_up=[(one, describe_look_up(one, titles)) for one in known.look_ups],
+        # Who does not follow the paper does not learn that somebody does.
+        followed=[
+            (one, describe_followed(one, titles))
+            for one in known.followed
+            if visit.viewer.is_operator or follows(answers)
+        ],
         services=list(titles.values()),
         known=known,
         seen=[(sighting, describe(sighting.recognised)) for sighting in known.origin.sightings],
@@ -167,8 +175,14 @@ def saved_papers(visit: Visit) -> Response:
     papers = visit.slice([*by_paper], PAGE)
     with runtime.database.reading() as tx:
         entries = show_papers(runtime, tx, load_page(tx, papers.shown), libraries=visit.libraries)
+        followed = followed_by_paper(tx, papers.shown)
+    titles = runtime.service_titles
     return visit.show(
         "saved",
+        followed={
+            id: [(one, describe_followed(one, titles)) for one in answers]
+            for id, answers in followed.items()
+        },
         entries=entries,
         papers=papers,
         saves=by_paper,
@@ -204,5 +218,5 @@ def saved_feed(visit: Visit) -> Response:
 
 @routes.page("/saved.bib", Role.READER, is_stream=True)
 def export_saved(visit: Visit) -> Response:
-    papers = (paper for paper, _ in saved(visit.runtime, who=visit.viewer.author))
+    papers = (one.found for one in saved(visit.runtime, who=visit.viewer.author))
     return stream(papers, "bibtex", "saved")
