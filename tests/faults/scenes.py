@@ -26,6 +26,7 @@ import sqlalchemy as sa
 import trustme
 import yaml
 
+from monitor.commands.ratings import rate_any
 from monitor.model import Delivery, DeliveryState
 from monitor.signing import KeyRing
 from monitor.store.digests import deliveries, outbox, suppressions
@@ -442,6 +443,28 @@ class WithLookUp(Scene):
         stage.web.decides("*", lambda asked: Answer(body=none if "/api/" in asked.target else one))
 
 
+class WithSaved(Scene):
+    """Two readers, of whom one saved a paper, and a service that says that it was retracted."""
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        jsonl = {"kind": "jsonl", "path": "list.jsonl", "first_run": "baseline"}
+        house.settings["sources"] = {"list": jsonl}
+        service = {"url": stage.web.url(""), "allow_private": True}
+        house.settings["look_up"] = {"services": {"crossref": service}}
+        _write_records(house, "list", _reference(7) | {"url": "https://list.example.org/7"})
+        house.run()
+        with house.opened() as app:
+            rate_any(app.runtime, title(7), "save", ["lab"], READERS[0])
+
+    def rearrange(self, stage: Stage) -> None:
+        notice = {"DOI": "10.5555/n7", "type": "retraction"}
+        record = {"DOI": "10.5555/7", "title": [title(7)], "updated-by": [notice]}
+        message = {"total-results": 1, "items": [record]}
+        answer = {"status": "ok", "message-type": "work-list", "message": message}
+        stage.web.decides("*", lambda asked: Answer(body=json.dumps(answer).encode()))
+
+
 def _write_records(house: House, name: str, *records: dict[str, Any]) -> None:
     text = "".join(f"{json.dumps(record)}\n" for record in records)
     (house.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -657,6 +680,7 @@ SCENES: dict[str, Scene] = {
             | {"library": (7, 8, 11), "rows": (3,), "linked": (1,)},
         ),
         WithLookUp("looked up", ("look-up", "fetch"), mailed, BOTH),
+        WithSaved("saved", ("saved paper", "look-up", "fetch"), mailed, {READERS[0]: (7,)}),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(
             "serve, with pages",
