@@ -211,6 +211,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/host_limits.py",
         "pipeline/ingest.py",
         "pipeline/look_up.py",
+        "pipeline/service_round.py",
         "pipeline/store_chunk.py",
         "pipeline/deliver.py",
         "service/demo.py",

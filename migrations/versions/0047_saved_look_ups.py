@@ -1,4 +1,4 @@
-"""What services were asked about papers that somebody saved, and what they answered."""
+"""What services were asked about papers that readers saved, and what they answered."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -29,14 +29,23 @@ def papers_look_up(
     ),
     service: str = option("--service", "NAME", "Only this service, also if it was asked before."),
     dry_run: bool = flag("--dry-run", "Only show the requests. Sends nothing."),
+    saved: bool = flag("--saved", "With --dry-run: what is asked once a month of saved papers."),
 ) -> None:
-    if not references and not missing:
+    if not (references or missing or saved):
         raise UsageError("name a paper, or write --missing")
+    if saved and (references or missing or not dry_run):
+        raise UsageError(
+            "--saved goes with --dry-run alone", "`run` and `serve` ask about saved papers"
+        )
     with open_configured(call, create=False) as app:
-        stored = look_up.chosen(app.runtime, references, missing, limit or MOST_MISSING)
         titles = app.runtime.service_titles
+        stored = look_up.chosen(app.runtime, references, missing, limit or MOST_MISSING)
         if dry_run:
-            requests = look_up.planned(app.runtime, stored, service)
+            requests = (
+                look_up.planned_of_saved(app.runtime, service)
+                if saved
+                else look_up.planned(app.runtime, stored, service)
+            )
             document = {"requests": [pick(one, "service papers url") for one in requests]}
             call.answer(document, _show_planned, requests, titles)
             return

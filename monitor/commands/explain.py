@@ -81,7 +81,7 @@ class Explanation:
     """All about a stored paper; `libraries` are those that have it.
 
     `shared_keys` are the other papers that have one of its identifiers, `look_ups` how far services
-    were asked about it, and `followed` what they said of it since somebody saved it.
+    were asked about it, and `followed` what they said of it since a reader saved it.
     """
 
     origin: Origin

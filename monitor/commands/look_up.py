@@ -17,6 +17,7 @@ from monitor.model.look_up import FILLED_IN, LookUp, LookUpState, Wanted
 from monitor.pipeline.look_up import ask_about, look_up
 from monitor.pipeline.missing_fields import missing
 from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.saved_papers import askable
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups, papers, sightings, write_papers
 
@@ -83,6 +84,23 @@ def planned(runtime: Runtime, stored: Sequence[StoredPaper], service: str = "") 
         Planned(name, tuple(each.id for each in question.papers), question.url)
         for name, wanted in first.items()
         for question in runtime.services[name].questions(wanted)
+    ]
+
+
+def planned_of_saved(runtime: Runtime, service: str = "") -> list[Planned]:
+    """Return the requests that are sent once a month about papers that readers saved.
+
+    Raises UsageError.
+    """
+    names = _names(runtime, service)
+    with runtime.database.reading() as tx:
+        stored = papers.load(tx, look_ups.followed(tx))
+    wanted = [Wanted(id, paper.paper) for id, paper in stored.items()]
+    return [
+        Planned(one.name, tuple(each.id for each in question.papers), question.url)
+        for one in askable(runtime)
+        if one.name in names
+        for question in one.questions_by_identifier(wanted)
     ]
 
 

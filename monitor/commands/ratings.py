@@ -244,7 +244,7 @@ def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]
 
 
 def follows(answers: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a person with these answers to a paper, by subscription, is told of its changes."""
+    """Whether a person with these answers to a paper, by subscription, learns of its changes."""
     return any(verdict in (SAVED, WANTED) for given in answers.values() for verdict in given)
 
 
@@ -304,7 +304,7 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> list[Saved
 
 
 def followed_by_paper(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[FollowedAt, ...]]:
-    """Return by paper what services said of it since somebody saved it."""
+    """Return by paper what services said of it since a reader saved it."""
     asked = look_ups.of_papers(tx, ids, Purpose.CHANGES)
     return {id: followed_at(of_paper) for id, of_paper in asked.items()}
 

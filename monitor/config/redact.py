@@ -40,7 +40,7 @@ def sends_to(settings: Settings) -> list[dict[str, str]]:
             "service": name,
             "address": mask_url(options.url or SERVICES[name].reader.address),
             "what": "titles or identifiers of papers that lack a link, an identifier, authors or a "
-            "date",
+            "date; once a month, identifiers of papers that readers saved",
         }
         for name, options in settings.look_up.services.items()
     ]

@@ -64,7 +64,7 @@ def describe_look_up(look_up: LookUp, titles: Mapping[str, str]) -> str:
 
 
 def describe_followed(answer: FollowedAt, titles: Mapping[str, str]) -> str:
-    """Return what a service said of a paper that somebody saved: `Crossref: retracted`."""
+    """Return what a service said of a paper that a reader saved: `Crossref: retracted`."""
     said = join_words(list(answer.changes)) or "nothing new"
     if answer.error:
         said = f"{said if answer.changes else 'no answer'} ({answer.error})"

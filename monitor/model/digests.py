@@ -203,7 +203,7 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     leads to `perhaps` is true, and `title_after` its title. One that is `void` was mistaken: it is
     not sent, and the same report is no new event. A correction goes to an `audience` of
     subscriptions alone. `entries` are those of the readers' libraries, in digests alone. A change
-    of a paper that somebody saved, number `saved` of the store, is for that `reader` of the
+    of a paper that a reader saved, number `saved` of the store, is for that `reader` of the
     `audience` alone, a name in small letters.
 
     Fields with their defaults are not stored.
@@ -251,7 +251,7 @@ class Audience(msgspec.Struct, frozen=True):
     operators: frozenset[tuple[str, str]] = frozenset()
 
     def of(self, event: ReferenceEvent) -> frozenset[tuple[str, str]]:
-        """Return who is told of an event: all, or its reader alone, by the address."""
+        """Return whom an event is for: all, or its reader alone, by the address."""
         if not event.reader:
             return self.recipients
         own = frozenset((channel, to) for channel, to in self.recipients if event.is_for(to))

@@ -65,7 +65,7 @@ class LookUpState(StrEnum):
     Open: `WAITING` for its turn, `ASKING` since `asked_at`, `FAILED` and tried again when due.
     Over: `FILLED` something in, `JOINED` two stored papers as well, `KNOWN` and with nothing to
     add, `GIVEN_UP` after the last attempt, `REFUSED` by a person, and what the answer said: see
-    `LookUpOutcome`. Of a paper that somebody saved, an answer `REPORTED` what became of it, or was
+    `LookUpOutcome`. Of a paper that a reader saved, an answer `REPORTED` what became of it, or was
     `KNOWN` and reported nothing; a month later the service is asked again.
     """
 
@@ -107,7 +107,7 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `fields` and `schemes` of identifiers were filled in. `reasons` say
     what speaks against a contradicted answer, `other` which stored paper does. Of a paper that
-    somebody saved, `work` is its record when that was first noticed, and `changes` what the answer
+    a reader saved, `work` is its record when that was first noticed, and `changes` what the answer
     reports of it.
     """
 
@@ -137,7 +137,7 @@ class LookUp(msgspec.Struct, frozen=True):
 
 
 class FollowedAt(msgspec.Struct, frozen=True):
-    """The last answer of a service about a paper that somebody saved: when, and which changes.
+    """The last answer of a service about a paper that a reader saved: when, and which changes.
 
     `error` is why there is no answer, "" where there is one.
     """
@@ -149,7 +149,7 @@ class FollowedAt(msgspec.Struct, frozen=True):
 
 
 def followed_at(look_ups: Iterable[LookUp]) -> tuple[FollowedAt, ...]:
-    """Return what services that were asked said of one paper that somebody saved."""
+    """Return what services that were asked said of one paper that a reader saved."""
     return tuple(
         FollowedAt(
             one.service,

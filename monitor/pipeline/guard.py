@@ -372,7 +372,7 @@ def _withdrawn(
     return []
 
 
-# ── as services answer about papers that somebody saved ─────────────────────────────
+# ── as services answer about papers that readers saved ─────────────────────────────
 
 # Services count versions of preprints alone, and readers of a digest can ask a topic for revisions.
 _OF_SAVED = frozenset(ReferenceChange) - {ReferenceChange.NEW_VERSION}

@@ -1,8 +1,8 @@
 """Asking services, once a month, what became of papers that readers saved or rated "more".
 
 They are asked by identifier alone, after all that is to be looked up for digests, and for at most
-half of the requests that each gets a day. An answer changes nothing of the paper: it is told to the
-readers who follow it, as a change of a reference.
+half of the requests that each gets a day. An answer changes nothing of the paper: readers who
+follow it are notified, as of a change of a reference.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def askable(runtime: Runtime) -> list[Service]:
 
 
 def follow(runtime: Runtime) -> None:
-    """Let services be asked about papers that readers saved since, and tell these what is known.
+    """Let services be asked about newly saved papers, and let their readers learn of changes.
 
     Of a paper that was asked about for another reader, the last answer counts until the next one.
     """

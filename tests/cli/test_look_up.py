@@ -31,6 +31,25 @@ def test_the_requests_are_shown_before_any_is_sent(services: LookUpServices, say
     assert services.count() == 0
 
 
+def test_what_is_asked_of_saved_papers_is_shown_and_what_was_said_is_listed(
+    services: LookUpServices, say: Say
+) -> None:
+    say("papers", "look-up", AGENTS[0])
+    say("papers", "save", AGENTS[0])
+    before = services.count()
+    shown = say("papers", "look-up", "--saved", "--dry-run", "--json")
+    [request] = shown.json["requests"]
+    assert request["url"].endswith("/api/query?id_list=2610.01234&max_results=1")
+    assert services.count() == before
+    assert say("papers", "look-up", "--saved").status == 2
+    assert "not asked" in say("papers", "saved").out
+    say("run")
+    assert services.count() == before + 1
+    assert "arXiv: nothing new" in " ".join(say("papers", "saved").out.split())
+    assert "arXiv: nothing new, asked" in " ".join(say("explain", AGENTS[0]).out.split())
+    assert "Once a month about 1 saved or rated paper." in say("status").out
+
+
 def test_a_paper_is_looked_up_and_taken_out(services: LookUpServices, say: Say) -> None:
     done = say("papers", "look-up", AGENTS[0], "--json")
     [paper] = done.json["papers"]

@@ -142,7 +142,7 @@ def show_events(
 ) -> tuple[ReferenceEvent, ...]:
     """Return events as digests list them, the most important first, at most `MOST_EVENTS`.
 
-    `services` are the names of those that are asked about papers that somebody saved.
+    `services` are the names of those that are asked about papers that readers saved.
     """
     ordered = sorted(events, key=lambda event: (IMPORTANCE[event.change], event.id))
     return tuple(

@@ -244,9 +244,9 @@ def _asked(name: str) -> Table:
     )
 
 
-# How far each service was asked what the records of a paper do not say, and what became of papers
-# that somebody saved. The row is committed before the request. `packed` is what it answered and
-# what became of that, null before.
+# How far each service was asked what the records of a paper do not say, or about changes of one
+# that a reader saved. The row is committed before the request. `packed` is its answer and the
+# result of that, null before.
 look_up = _asked("look_up")
 saved_look_up = _asked("saved_look_up")
 

@@ -1,7 +1,7 @@
 """How far services were asked what the records of papers do not say, and what they answered.
 
 A row is committed before the request that it is for: see `begin`. What is open has a `due_at`.
-What services are asked about papers that somebody saved has rows of its own, in the same form.
+What services are asked about papers that readers saved has rows of its own, in the same form.
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ def counts(tx: Transaction, since: datetime) -> dict[str, dict[LookUpState, int]
     return totals
 
 
-# ── papers that somebody saved ──────────────────────────────────────────────────────
+# ── papers that readers saved ──────────────────────────────────────────────────────
 
 _saved = schema.saved_look_up.c
 
@@ -353,6 +353,14 @@ def follow(tx: Transaction, works: Mapping[int, Paper], service: str, now: datet
             for id, work in works.items()
         ],
     )
+
+
+def followed(tx: Transaction) -> list[int]:
+    """Return all papers that readers follow, newest first."""
+    query = sa.select(_paper.id).where(
+        _paper.purged_at.is_(None), judgements.is_followed(_paper.id)
+    )
+    return list(tx.scalars(query.order_by(_paper.id.desc())))
 
 
 def due_changes(tx: Transaction, service: str, now: datetime, limit: int) -> list[LookUp]:

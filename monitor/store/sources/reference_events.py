@@ -243,7 +243,7 @@ def unsent(
 def _is_shared(
     tx: Transaction, subscription: str, event: ReferenceEvent, shared: Collection[int]
 ) -> bool:
-    """Whether all of a subscription are told what an event is for one reader of, or were."""
+    """Whether an event for one reader goes, or went, to all of the subscription, too."""
     same = _same(tx, structs.replace(event, reader="", audience=()))
     if same is None or same.void:
         return False
@@ -378,7 +378,7 @@ def recipients_sent(
 ) -> defaultdict[int, set[tuple[str, str]]]:
     """Return the recipients who have events from other subscriptions, or are about to.
 
-    And readers of this one to whom an event was told since they had saved the paper.
+    And readers of this one who have an event since they saved the paper.
     """
     recipients = _recipients(tx, {e.id for e in events}, _item.subscription != subscription)
     shared = [event for event in events if not event.reader]

@@ -75,7 +75,7 @@ def one_paper(visit: Visit) -> Response:
     return visit.show(
         "one_paper",
         looked_up=[(one, describe_look_up(one, titles)) for one in known.look_ups],
-        # Who does not follow the paper does not learn that somebody does.
+        # It shows that a reader follows the paper: to others than that one only the operator.
         followed=[
             (one, describe_followed(one, titles))
             for one in known.followed
