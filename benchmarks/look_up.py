@@ -5,7 +5,9 @@
 PAPERS is gzipped and has one JSON object a line (id, title, abstract, authors, venue, year): what a
 service has. They are looked up by their titles and the beginnings of their abstracts, as dumps have
 them. Each answer is the ten records with the most words of the title; a namesake is one of these by
-other authors under the title of the paper, with its own text, authors and identifier. The papers of
+other authors under the title of the paper, with its own text, authors and identifier. The next
+paper of a group is that by one of the authors whose abstract is most like the paper's, under the
+title of the paper; the paper is looked up without authors, and with them. The papers of
 the dumps in `seeds/` are looked up among their records in `seeds/arxiv.jsonl`, with all of PAPERS
 beside them.
 
@@ -122,16 +124,41 @@ def cut(paper: Paper, words: int) -> Paper:
     return Paper(paper.title, " ".join(paper.abstract.split()[:words]))
 
 
-def namesakes(paper: Paper, answer: Iterable[Paper]) -> list[Paper]:
-    """Return works of other authors under the title of a paper.
+def _looked_up_as(record: Paper, words: int, signed: bool) -> Paper:
+    paper = cut(record, words)
+    return replace(paper, authors=record.authors, year=record.year) if signed else paper
 
-    Under its title, the next paper of its authors is as like it as a revision.
-    """
+
+def namesakes(paper: Paper, answer: Iterable[Paper]) -> list[Paper]:
+    """Return works of other authors under the title of a paper."""
     return [
         replace(record, title=paper.title)
         for record in answer
         if set(record.authors).isdisjoint(paper.authors)
     ]
+
+
+def next_papers(records: Sequence[Paper]) -> list[Paper | None]:
+    """Return, for each paper, the most similar other one with an author of it, under its title.
+
+    None for a paper whose authors have no other.
+    """
+    by_author: dict[str, list[Paper]] = defaultdict(list)
+    for record in records:
+        for author in record.authors:
+            by_author[author].append(record)
+
+    def most_similar(paper: Paper) -> Paper | None:
+        others = {id(o): o for author in paper.authors for o in by_author[author]}
+        ours = fold_record(paper)
+        alike = [
+            (abstract_agreement(ours, fold_record(other))[0] or 0.0, other.keys["doi"], other)
+            for other in others.values()
+            if title_key(other.title) != title_key(paper.title)
+        ]
+        return replace(max(alike)[2], title=paper.title) if alike else None
+
+    return [most_similar(record) for record in records]
 
 
 def report(name: str, judged: Iterable[tuple[Case, Judgement]]) -> int:
@@ -153,6 +180,7 @@ def report(name: str, judged: Iterable[tuple[Case, Judgement]]) -> int:
 def report_papers(service: Service, records: Sequence[Paper]) -> int:
     """Look up papers by titles and beginnings of abstracts. Return how many were filled wrongly."""
     wrong = 0
+    following = dict(zip(map(id, service.records), next_papers(service.records), strict=True))
     answers = [service.ask(record.title) for record in records]
     for words in CUTS:
         papers = [cut(record, words) for record in records]
@@ -174,6 +202,15 @@ def report_papers(service: Service, records: Sequence[Paper]) -> int:
         alone = [case._replace(record=None) for case in cases]
         found = [judge(c.paper, lie[:1]) for c, lie in zip(alone, lies, strict=True)]
         wrong += report(f"{name}, a namesake", zip(alone, found, strict=True))
+        for signed in (False, True) if words else (False,):
+            by_group = [
+                (Case(_looked_up_as(record, words, signed), None, case.held_out), other)
+                for record, case in zip(records, cases, strict=True)
+                if (other := following[id(record)])
+            ]
+            name_of_group = f"{name}{' and authors' if signed else ''}, the next paper"
+            found = [judge(case.paper, [other]) for case, other in by_group]
+            wrong += report(name_of_group, zip((c for c, _ in by_group), found, strict=True))
         found = [
             judge(c.paper, [*answer, *lie[:2]])
             for c, answer, lie in zip(cases, answers, lies, strict=True)
