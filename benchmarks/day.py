@@ -11,6 +11,8 @@ processes it starts; memory is the peak of the largest of them; medians of all r
     --grow      a quarter, a half and the whole of the papers, the topics and the subscriptions
     --profile   where the time of each stage goes, instead
     --no-small  only the day: no start of commands
+    --look-up N the same day, of N papers, with `look_up` and without, in turn, instead: arXiv, asked
+                about ten titles at once, answers at once, from a process of its own
 
 Papers and topics are made from a seed, or read as `match.py` reads them.
 """
@@ -25,7 +27,7 @@ import sqlite3
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -35,6 +37,7 @@ from typing import Any
 import yaml
 from corpus import Made, PlainTopic, Read, read_rows
 from cost import Cost, monitor, run
+from services import requests, services
 from sink import sink, taken
 from start import command_costs
 
@@ -88,6 +91,8 @@ def main() -> None:
     corpus = Read(options.papers, options.topics) if options.papers else Made(1)
     if options.profile:
         print_profiles(corpus)
+    elif options.look_up:
+        print_look_up(corpus, options)
     elif options.grow:
         print_growth(corpus, options)
     else:
@@ -102,6 +107,7 @@ def _options() -> argparse.Namespace:
     options.add_argument("--grow", action="store_true")
     options.add_argument("--profile", action="store_true")
     options.add_argument("--no-small", action="store_true")
+    options.add_argument("--look-up", type=int, default=0, metavar="N")
     return options.parse_args()
 
 
@@ -145,6 +151,26 @@ def print_growth(corpus: Made | Read, options: argparse.Namespace) -> None:
             )
 
 
+def print_look_up(corpus: Made | Read, options: argparse.Namespace) -> None:
+    """Print the seconds of days with and without looking papers up, and their ratio."""
+    size = replace(Size(), papers=options.look_up)
+    days = [
+        (a_looked_up_day(corpus, size), a_looked_up_day(corpus, size, ()))
+        for _ in range(options.runs)
+    ]
+    with_it, without = (
+        statistics.median(day.seconds for day in side) for side in zip(*days, strict=True)
+    )
+    papers, filled, asked = (
+        statistics.median(getattr(day, name) for day, _ in days)
+        for name in ("papers", "filled", "requests")
+    )
+    print(f"{size}; medians of {options.runs} runs\n\n| | measured |\n| --- | --- |")
+    print(f"| the day without look_up | {without:.3g} s |")
+    print(f"| the day with look_up | {with_it:.3g} s, {with_it / without:.3g} times |")
+    print(f"| looked up | {papers:,.0f} papers, {filled:,.0f} filled in, {asked:,.0f} requests |")
+
+
 def print_profiles(corpus: Made | Read) -> None:
     with prepared(corpus, Size()) as folder:
         for stage, name in (("ingest", "ingest"), ("again", "ingest"), ("digest", "digest")):
@@ -173,6 +199,39 @@ def a_day(corpus: Made | Read, size: Size) -> Day:
         assert taken(port) >= digests + size.subscriptions * 0.9, "the bot sent too little"
         bot = Cost(first.seconds + second.seconds, first.memory)
         return Day(ingest, again, digest, bot, papers, kilobytes)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUpDay:
+    """The seconds of a day, the papers about which services were asked, and the requests."""
+
+    seconds: float
+    papers: int = 0
+    filled: int = 0
+    requests: int = 0
+
+
+def a_looked_up_day(
+    corpus: Made | Read, size: Size, names: Sequence[str] = ("arxiv",)
+) -> LookedUpDay:
+    """Run all stages with some services, () for no `look_up`; all mails must arrive."""
+    with prepared(corpus, size) as folder, services(folder / "dump.jsonl") as addresses:
+        port = json.loads((folder / "bot.json").read_text(encoding="utf-8"))["port"]
+        if names:
+            asked = {
+                name: {"url": addresses[name], "allow_private": True, "a_day": 1_000_000}
+                for name in names
+            }
+            look_up = yaml.safe_dump({"look_up": {"services": asked, "wait": "6h"}})
+            with (folder / "monitor.yaml").open("a", encoding="utf-8") as settings:
+                settings.write(look_up)
+        costs = [monitor(folder, stage) for stage in ("ingest", "ingest", "digest")]
+        assert taken(port) == _digests(folder)[0] > 0, "not all mails arrived"
+        with sqlite3.connect(folder / "monitor.db") as store:
+            states = dict(store.execute("SELECT state, count(*) FROM look_up GROUP BY state"))
+        seconds = sum(cost.seconds for cost in costs)
+        filled, count = states.get("filled", 0), requests(addresses["count"])
+        return LookedUpDay(seconds, sum(states.values()), filled, count)
 
 
 def _store_bytes(folder: Path) -> int:

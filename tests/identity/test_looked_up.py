@@ -30,6 +30,7 @@ COMMON_TITLE = "Deep Reinforcement Learning"
 
 BARE = Paper(TITLE)
 CUT = Paper(TITLE, " ".join(ABSTRACT.split()[:26]))
+LAST_OF_CUT = CUT.abstract.split()[-1]
 SIGNED = Paper(TITLE, authors=AUTHORS)
 WHOLE = Paper(TITLE, ABSTRACT, AUTHORS, year=2024, keys=ARXIV)
 
@@ -171,6 +172,25 @@ NOT_FILLED = {
     "the same phrases about something else": Case(
         Paper(TITLE, PHRASES.format("quokkas and numbats or wombats")),
         (Paper(TITLE, PHRASES.format("mosses and lichens or ferns"), AUTHORS, keys=DOI),),
+        CONTRADICTED,
+        reasons=(Finding.ABSTRACTS_AGREE,),
+    ),
+    "the next paper of its authors under its title, which lacks a word of it": Case(
+        replace(CUT, title=f"{TITLE} at {LAST_OF_CUT}", authors=AUTHORS),
+        (
+            Paper(
+                f"{TITLE} at {LAST_OF_CUT}",
+                " ".join([*ABSTRACT.split()[:18], *OTHER.split()]),
+                AUTHORS,
+                keys=DOI,
+            ),
+        ),
+        CONTRADICTED,
+        reasons=(Finding.ABSTRACTS_AGREE,),
+    ),
+    "the next paper of a group, which begins alike": Case(
+        CUT,
+        (Paper(TITLE, " ".join([*ABSTRACT.split()[:20], *OTHER.split()]), keys=DOI),),
         UNCONFIRMED,
     ),
     "nothing in common with the record of another service, which counts": Case(
