@@ -11,8 +11,8 @@ processes it starts; memory is the peak of the largest of them; medians of all r
     --grow      a quarter, a half and the whole of the papers, the topics and the subscriptions
     --profile   where the time of each stage goes, instead
     --no-small  only the day: no start of commands
-    --look-up N the day of N papers, with `look_up` and without, in turn, instead: arXiv, asked about
-                ten titles a request, answers at once, from a process of its own
+    --look-up N the day of N papers, with `look_up` and without, in turn, instead: arXiv, asked ten
+                titles a request, answers at once, from a process of its own
 
 Papers and topics are made from a seed, or read as `match.py` reads them.
 """

@@ -122,7 +122,8 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            "id first_seen news_at withdrawn joined rulings libraries reported shared_keys filled followed "
+            "id first_seen news_at withdrawn joined rulings libraries reported shared_keys filled "
+            "followed "
             f"{TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],

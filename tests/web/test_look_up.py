@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from monitor.app import App
+from monitor.channels.email.render import VIEW
 from monitor.commands.metrics import metrics
 from monitor.commands.ratings import rate_any
 from monitor.pipeline import look_up
@@ -109,6 +110,9 @@ def test_who_saved_a_paper_and_the_operator_alone_see_what_became_of_it(followed
     for path, shown in ((digest, words), ("/papers/1", "arXiv: published"), ("/saved", "arXiv: ")):
         seen = {n: shown in client.get(path, headers=h).text for n, h in NAMED.items()}
         assert seen == {"ada": True, "op": True, "bo": False}, path
+    for to, is_shown in (("ada@example.org", True), ("bo@example.org", False)):
+        token = app.runtime.keys.sign(VIEW, "lab", newest.period, to)
+        assert (words in client.get(f"/v/{token}").text) is is_shown
     for form in ("mail", "text"):
         assert words not in client.get(f"{digest}?as={form}", headers=bo).text
     [paper] = client.get("/api/v1/papers/saved", headers=READER).json()["papers"]
