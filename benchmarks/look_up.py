@@ -142,8 +142,8 @@ def namesakes(paper: Paper, answer: Iterable[Paper]) -> list[Paper]:
     ]
 
 
-def next_papers(records: Sequence[Paper]) -> list[Paper | None]:
-    """Return, for each paper, the most similar other one with an author of it, under its title.
+def next_papers(papers: Sequence[Paper], records: Sequence[Paper]) -> list[Paper | None]:
+    """Return, for each paper, the most similar other record with an author of it, under its title.
 
     None for a paper whose authors have no other.
     """
@@ -155,15 +155,20 @@ def next_papers(records: Sequence[Paper]) -> list[Paper | None]:
     def most_similar(paper: Paper) -> Paper | None:
         others = {id(o): o for author in paper.authors for o in by_author[author]}
         ours = fold_record(paper)
-        alike = [
-            (abstract_agreement(ours, fold_record(other))[0] or 0.0, other.keys["doi"], other)
-            for other in others.values()
-            # An extended abstract and its article are one work under two titles.
-            if not (same_title(paper, other) or same_work(paper, other).same)
-        ]
-        return replace(max(alike)[2], title=paper.title) if alike else None
+        alike = sorted(
+            (
+                (abstract_agreement(ours, fold_record(other))[0] or 0.0, other.keys["doi"], other)
+                for other in others.values()
+                if not same_title(paper, other)
+            ),
+            reverse=True,
+        )
+        # An extended abstract and its article are one work under two titles.
+        distinct = (other for *_, other in alike if not same_work(paper, other).same)
+        found = next(distinct, None)
+        return found and replace(found, title=paper.title)
 
-    return [most_similar(record) for record in records]
+    return [most_similar(paper) for paper in papers]
 
 
 def report(name: str, judged: Iterable[tuple[Case, Judgement]]) -> int:
@@ -185,7 +190,7 @@ def report(name: str, judged: Iterable[tuple[Case, Judgement]]) -> int:
 def report_papers(service: Service, records: Sequence[Paper]) -> int:
     """Look up papers by titles and beginnings of abstracts. Return how many were filled wrongly."""
     wrong = 0
-    following = dict(zip(map(id, service.records), next_papers(service.records), strict=True))
+    following = next_papers(records, service.records)
     answers = [service.ask(record.title) for record in records]
     for words in CUTS:
         papers = [cut(record, words) for record in records]
@@ -210,8 +215,8 @@ def report_papers(service: Service, records: Sequence[Paper]) -> int:
         for signed in (False, True) if words > SHORT else (False,):
             by_group = [
                 (Case(_looked_up_as(record, words, signed), None, case.held_out), other)
-                for record, case in zip(records, cases, strict=True)
-                if (other := following[id(record)])
+                for record, case, other in zip(records, cases, following, strict=True)
+                if other
             ]
             name_of_group = f"{name}{' and authors' if signed else ''}, the next paper"
             found = [judge(case.paper, [other]) for case, other in by_group]
