@@ -5,7 +5,7 @@ from alembic import op
 
 from monitor.store.engine.sql import Instant
 
-revision = "0047"
+revision = "0046"
 down_revision = "0045"
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
