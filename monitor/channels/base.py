@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from monitor.channels.retry_policy import AfterUnknown
 from monitor.channels.slack import SlackSettings
 from monitor.errors import UsageError
 from monitor.model import (
@@ -30,6 +31,14 @@ from monitor.text import clean
 
 class ChannelOptions(Section):
     """Settings of a channel: frozen, and a name that is not a setting is refused."""
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a message may arrive twice in more cases than a mail.
+
+        That is so where an uncertain message is sent again and its receiver ignores the id.
+        """
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,7 @@ class Channel(ABC):
     recover together (all e-mail of one server is one group). Left empty, it is the channel alone.
     `min_interval` is the least number of seconds between two messages of the channel.
     `is_personal`: one person reads what each recipient is sent.
+    `unknown` is what follows a hand-off without a clear end, if `reconcile` finds nothing out.
     """
 
     kind: ClassVar[str]
@@ -71,6 +81,7 @@ class Channel(ABC):
     min_interval: float = 0.0
     outage_group: str = ""
     is_personal: ClassVar[bool] = False
+    unknown: AfterUnknown = "hold"
 
     def __init__(self, name: str, options: Any, templates: Templates) -> None:
         self.name = name

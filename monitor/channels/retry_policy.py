@@ -12,7 +12,7 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -35,6 +35,14 @@ REFUSALS_APART = timedelta(hours=22)
 # The shortest and longest wait that a server may ask for: within a digest's life.
 _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
+
+
+# After a hand-off without a clear end: one more with the same id, or a person's decision.
+AfterUnknown = Literal["resend", "hold"]
+AFTER_UNKNOWN_WORDS = (
+    "after an [uncertain delivery](delivery.md#the-one-further-hand-off): `resend` once, or `hold` "
+    "it for you"
+)
 
 
 class RetrySettings(Section):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ PARKED = (
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     warnings: list[Fault] = []
+    may_repeat: tuple[str, ...] = ()
     # Jinja, SQLAlchemy and NumPy take most of the time of a check: imported only if needed.
     try:
         settings, invalid = load_for_reading(config, active_queries=_active_queries)
@@ -30,6 +31,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         faults = [*invalid, *parked]
         if not faults:
             warnings += settings.warnings
+            may_repeat = settings.may_repeat
             if settings.templates:
                 from monitor.commands.sample_digest import template_faults
 
@@ -45,9 +47,20 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         print_faults(faults, "bold red")
     else:
         document = {"ok": not faults, "faults": plain(faults), "warnings": plain(warnings)}
-        valid = Text(f"{config} is valid.", "green")
-        Call(config, as_json=as_json).answer(document, lambda: console.print(valid))
+        document["may_repeat"] = list(may_repeat)
+        Call(config, as_json=as_json).answer(document, _show_valid, config, may_repeat)
     raise typer.Exit(2 if faults else 0)
+
+
+def _show_valid(config: Path, may_repeat: Sequence[str]) -> None:
+    console.print(Text(f"{config} is valid.", "green"))
+    for name in may_repeat:
+        console.print(
+            Text(
+                f"channels.{name} may get a message twice, if the answer to it is lost or is an "
+                "error; unknown: hold leaves such a message to you"
+            )
+        )
 
 
 def _active_queries(url: str) -> Mapping[str, str]:

@@ -77,7 +77,9 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
         number = f", {format_ordinal(digest.place)} in its topic" if digest.place else ""
         reason = f": {digest.reason}" if digest.reason else ""
         left = ", left to the archive" if digest.left_to_archive else ""
-        yield "Digest", f"{digest.subscription}, {digest.period}{number}{left}{reason}"
+        names = ", ".join(digest.may_repeat)
+        twice = f" ({names} may get a message twice)" if names else ""
+        yield "Digest", f"{digest.subscription}, {digest.period}{number}{left}{reason}{twice}"
 
 
 def _news(origin: Origin) -> Iterator[tuple[str, str]]:

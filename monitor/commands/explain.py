@@ -36,7 +36,8 @@ class MatchedTopic:
 class SentDigest:
     """A digest with the paper: its place in its topic's group, and why answers put it there.
 
-    Messages left those beyond `at_most` to the archive.
+    Messages left those beyond `at_most` to the archive. `may_repeat` are the channels it was sent
+    by whose messages may arrive twice in more cases than a mail.
     """
 
     subscription: str
@@ -46,6 +47,7 @@ class SentDigest:
     place: int | None = None
     reason: str = ""
     left_to_archive: bool = False
+    may_repeat: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,22 +181,30 @@ def known_from(
 def _sent(
     tx: Transaction, runtime: Runtime, paper_id: int, digest: Digest, revision: int
 ) -> SentDigest:
-    sent = SentDigest(digest.subscription, digest.period, revision, digest.composed_at)
+    channels = deliveries.channels_of(tx, digest.subscription, digest.period)
+    sent = SentDigest(
+        digest.subscription,
+        digest.period,
+        revision,
+        digest.composed_at,
+        may_repeat=tuple(name for name in runtime.settings.may_repeat if name in channels),
+    )
     for group in digest.groups:
         for place, entry in enumerate(group.entries, 1):
             if entry.paper_id == paper_id:
-                left = _is_left_to_archive(tx, runtime, digest, paper_id)
+                left = _is_left_to_archive(runtime, channels, digest, paper_id)
                 reason = order_reason(entry)
                 return replace(sent, place=place, reason=reason, left_to_archive=left)
     return sent
 
 
-def _is_left_to_archive(tx: Transaction, runtime: Runtime, digest: Digest, paper_id: int) -> bool:
+def _is_left_to_archive(
+    runtime: Runtime, channels: Collection[str], digest: Digest, paper_id: int
+) -> bool:
     """Whether a message of a digest has not shown a paper; pages show all."""
     if not digest.at_most:
         return False
-    names = deliveries.channels_of(tx, digest.subscription, digest.period)
-    sent_by = map(runtime.channels.get, names)
+    sent_by = map(runtime.channels.get, channels)
     if not any(channel is None or channel.leaves_papers(digest) for channel in sent_by):
         return False
     rest = left_out(digest, shorten(digest, digest.full, digest.titles, digest.at_most))

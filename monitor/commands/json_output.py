@@ -36,7 +36,7 @@ OF_SUBSCRIPTION = (
 )
 OF_SAVE = "subscription who at"
 OF_RATING = "subscription topic who verdict at how"
-OF_SENT_DIGEST = "subscription period revision place reason left_to_archive"
+OF_SENT_DIGEST = "subscription period revision place reason left_to_archive may_repeat"
 OF_EXPLANATION = "topics joined rulings libraries reported shared_keys"
 OF_SIGHTING = "source raw_id version announce fingerprint first_seen last_seen document past"
 OF_SOURCE = "source document raw_id"

@@ -563,6 +563,15 @@ class Settings(General):
         return Variables(dict(item for v in self.variables.values() for item in v.values.items()))
 
     @property
+    def may_repeat(self) -> tuple[str, ...]:
+        """The channels whose messages may arrive twice in more cases than a mail."""
+        return tuple(
+            name
+            for name, channel in self.channels.items()
+            if getattr(channel.options, "may_repeat", False)
+        )
+
+    @property
     def takes_slack_answers(self) -> bool:
         """Whether we receive what is chosen in a menu of Slack."""
         slack, has_page = self.slack, self.public_url and self.web

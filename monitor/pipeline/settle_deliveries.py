@@ -24,9 +24,9 @@ log = structlog.get_logger()
 def settle_unknown(runtime: Runtime, group: str, names: Collection[str]) -> None:
     """Free deliveries that dead owners held on these channels, and settle unknown ones.
 
-    A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
-    bytes under the same Message-ID, unless the configuration says to hold. What may have arrived
-    and is tried for too long stays unknown.
+    A channel that can look (Slack's history) is asked. Another one hands off once more, the same
+    bytes under the same id, if its `unknown` is `resend`. What may have arrived and is tried for
+    too long stays unknown.
     """
     now = runtime.clock.now()
     with runtime.database.writing() as tx:
@@ -71,9 +71,7 @@ def is_handed_off_again(
     if channel is None or not incidents.is_written_to(runtime, delivery):
         return False
     until = _give_up_at(tx, runtime, channel.outage_group, delivery, now)
-    server = runtime.mail_server(channel.outage_group)
-    resend = server is not None and server.unknown == "resend"
-    return resend and not delivery.resent and now < until
+    return channel.unknown == "resend" and not delivery.resent and now < until
 
 
 def _give_up_at(

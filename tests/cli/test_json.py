@@ -50,8 +50,8 @@ STOPPED = [keys("recipient subscription since until how reason")]
 CHECKS = [keys("name ok message")]
 EVERY = [
     ("init new", 0, keys("path unset next")),
-    ("check", 0, keys("ok faults warnings")),
-    ("check --config none.yaml", 2, keys("ok warnings", faults=FAULTS)),
+    ("check", 0, keys("ok faults warnings may_repeat")),
+    ("check --config none.yaml", 2, keys("ok warnings may_repeat", faults=FAULTS)),
     ("read page dumps/1.txt dumps/2.txt", 0, {"documents": READINGS}),
     ("ingest", 0, {"runs": RUNS}),
     (f"digest lab --early --now {SUNDAY}", 0, SENT),
@@ -133,7 +133,7 @@ EVERY = [
                     why=[keys("field words spans terms abbreviations required")],
                 )
             ],
-            digests=[keys("subscription period revision place reason left_to_archive")],
+            digests=[keys("subscription period revision place reason left_to_archive may_repeat")],
         ),
     ),
     ("preview", 0, PREVIEWS),

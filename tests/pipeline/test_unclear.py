@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from monitor.channels.base import Channel, ChannelOptions
+from monitor.channels.retry_policy import AfterUnknown
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered, Templates
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline.compose import compose
@@ -63,6 +64,24 @@ def test_what_may_have_arrived_is_unknown_also_where_the_channel_is_said_to_be_d
         for _ in range(3):
             deliver(runtime, ignore_backoff=True)
     assert silent.sent == 1
+    assert house.states() == [DeliveryState.UNKNOWN]
+
+
+@pytest.mark.parametrize(("unknown", "sent"), [("hold", 1), ("resend", 2)])
+def test_a_channel_hands_off_once_more_or_holds_as_its_setting_says(
+    house: House, unknown: AfterUnknown, sent: int
+) -> None:
+    house.make_due(AGENTS)
+    with house.opened() as app:
+        silent = Silent("pages", ChannelOptions(), app.runtime.templates)
+        silent.unknown = unknown
+        runtime = replace(app.runtime, channels={"pages": silent})
+        app.once.ingest()
+        compose(runtime)
+        for _ in range(4):
+            deliver(runtime, ignore_backoff=True)
+            house.clock.move(minutes=20)
+    assert silent.sent == sent, "never a third time"
     assert house.states() == [DeliveryState.UNKNOWN]
 
 

@@ -110,7 +110,7 @@ class Mail(Channel):
     ) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
-        self.outage_group = SMTP_SERVER
+        self.outage_group, self.unknown = SMTP_SERVER, server.unknown
         self._to = tuple(to)
         self._server = server
         self._links = links

@@ -46,7 +46,7 @@ class Sendmail:
     def __init__(self, settings: SmtpSettings) -> None:
         assert settings.sendmail
         self.program = settings.sendmail
-        self.sender = settings.sender
+        self.sender, self.unknown = settings.sender, settings.unknown
         self._seconds = settings.timeouts.final.total_seconds()
 
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:

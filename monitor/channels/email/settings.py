@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from monitor.channels.retry_policy import AFTER_UNKNOWN_WORDS, AfterUnknown
 from monitor.setting_types import (
     ExistingFile,
     FilePath,
@@ -194,11 +195,7 @@ class SmtpSettings(Section):
     ca_file: Annotated[ExistingFile | None, Unset("the system's")] = Field(
         None, description="an existing file of trusted certificates"
     )
-    unknown: Literal["resend", "hold"] = Field(
-        "resend",
-        description="after an [uncertain delivery](delivery.md#the-one-further-hand-off): "
-        "`resend` once, or `hold` it for you",
-    )
+    unknown: AfterUnknown = Field("resend", description=AFTER_UNKNOWN_WORDS)
     connections: int = Field(
         1, ge=1, le=32, description="parallel connections, at most 32; ask your provider"
     )

@@ -65,7 +65,7 @@ class SmtpServer:
         quit_timeout: timedelta = timedelta(seconds=5),
     ) -> None:
         """`tokens` are those of an account without a password."""
-        self.sender = settings.sender
+        self.sender, self.unknown = settings.sender, settings.unknown
         self._free: LifoQueue[_Connection] = LifoQueue()
         for _ in range(settings.connections):
             self._free.put(_Connection(settings, tokens, idle, quit_timeout))
