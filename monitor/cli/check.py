@@ -11,8 +11,8 @@ from rich.text import Text
 
 from monitor.cli.options import CONFIG, AsJson, Call, Config
 from monitor.cli.terminal import console, print_faults
-from monitor.commands.json_output import plain
 from monitor.config import load_for_reading
+from monitor.digest.paper_json import plain
 from monitor.errors import ConfigError, Fault
 
 PARKED = (

@@ -19,10 +19,10 @@ from monitor.commands.first_start import configuration_in_use
 from monitor.commands.heartbeat import SERVICE, Check, vital_signs, workers
 from monitor.commands.heartbeat import service as check_service
 from monitor.commands.heartbeat import store as check_store
-from monitor.commands.json_output import pick
 from monitor.commands.status import MB, disk_room, template_faults, will_be_sent_again
 from monitor.config import Settings, store_url
 from monitor.config.warnings import unencrypted_pages
+from monitor.digest.paper_json import pick
 from monitor.errors import DeferredError, FetchError
 from monitor.identity.keys import identifiers
 from monitor.model import DeliveryState, RunOutcome

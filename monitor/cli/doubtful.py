@@ -13,8 +13,8 @@ from rich.text import Text
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, full_command
 from monitor.cli.terminal import console, facts
-from monitor.commands.json_output import Answer, pick
 from monitor.diff.doubtful_joins import Doubt, judge
+from monitor.digest.paper_json import Answer, pick
 from monitor.identity.reasons import describe
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction

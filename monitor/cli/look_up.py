@@ -8,9 +8,10 @@ from monitor.cli.opening import open_configured
 from monitor.cli.options import PAPER, Call, argument, finish, flag, number, option
 from monitor.cli.terminal import console, show_table
 from monitor.commands import look_up
-from monitor.commands.json_output import looked_up_json, pick
+from monitor.commands.json_output import looked_up_json
 from monitor.commands.look_up import MOST_MISSING, LookedUp, Planned
 from monitor.digest.look_up_words import describe_look_up
+from monitor.digest.paper_json import pick
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model.look_up import UNANSWERED

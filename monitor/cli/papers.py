@@ -23,7 +23,7 @@ from monitor.commands import ratings
 from monitor.commands.explain import UnknownPaperError
 from monitor.commands.export import FORMATS, MAX_PAPERS, Format, export
 from monitor.commands.identity import Unmarked, merge, split, unmark
-from monitor.commands.json_output import Answer, papers_json, pick, rated_json, saved_json
+from monitor.commands.json_output import papers_json, rated_json, saved_json
 from monitor.commands.paper_search import FoundPaper, find_all
 from monitor.commands.ratings import (
     VERDICTS,
@@ -36,6 +36,7 @@ from monitor.commands.ratings import (
     topics_matching,
 )
 from monitor.digest.look_up_words import describe_followed
+from monitor.digest.paper_json import Answer, pick
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers

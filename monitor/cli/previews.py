@@ -12,9 +12,9 @@ from monitor.cli.options import Call, argument, finish, flag, option, word
 from monitor.cli.rehearsals import Form, page_of, show_rehearsals, write_digests, write_samples
 from monitor.cli.terminal import console, open_pages, print_error, show_table, stderr
 from monitor.cli.work import GOOD_STATES
-from monitor.commands.json_output import pick
 from monitor.commands.remedies import send_tests
 from monitor.config import load
+from monitor.digest.paper_json import pick
 from monitor.log import set_up_logging
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.flow import DigestReport

@@ -13,7 +13,8 @@ from monitor.app import load_settings
 from monitor.cli.options import CONFIG, Call, argument, finish, flag
 from monitor.cli.terminal import show_table, stderr
 from monitor.clocks import clock_at
-from monitor.commands.json_output import Answer, pick, read_paper
+from monitor.commands.json_output import read_paper
+from monitor.digest.paper_json import Answer, pick
 from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading, record_of
 from monitor.sources import sandbox

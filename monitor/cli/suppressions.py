@@ -8,9 +8,9 @@ from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
 from monitor.cli.options import Call, argument, flag, option, parse_time
 from monitor.cli.terminal import show_table
-from monitor.commands.json_output import plain
 from monitor.commands.suppressions import lift
 from monitor.commands.suppressions import suppress as stop
+from monitor.digest.paper_json import plain
 from monitor.errors import UsageError
 from monitor.model import Suppression
 from monitor.store.digests import suppressions

@@ -12,7 +12,7 @@ from rich.text import Text
 from monitor.cli.opening import open_or_empty, open_to_read, pointing
 from monitor.cli.options import Call, argument, number, option
 from monitor.cli.terminal import console, list_words, show_table, with_sign
-from monitor.commands.json_output import plain, trial_json
+from monitor.commands.json_output import trial_json
 from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
     Sample,
@@ -21,6 +21,7 @@ from monitor.commands.topic_trial import (
     try_topic,
 )
 from monitor.config.yaml_positions import quote_yaml
+from monitor.digest.paper_json import plain
 from monitor.digest.wording import format_count
 from monitor.match import parse_topic
 from monitor.match.suggestions import Suggestion

@@ -16,10 +16,10 @@ from monitor.cli.options import Call, argument, finish, flag, full_command, opti
 from monitor.cli.terminal import at, console, print_error, reading, show_table, stderr
 from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
-from monitor.commands.json_output import Answer, pick
 from monitor.commands.retries import Retry, next_tries
 from monitor.config.settings import SubscriptionSettings
 from monitor.digest.about import describe_next
+from monitor.digest.paper_json import Answer, pick
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, FirstRun, NextKind, Run, RunOutcome

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
-
+from monitor.digest.paper_json import Answer, keys_json, paper_fields, pick, plain
 from monitor.identity.reasons import describe
 from monitor.model import Delivery, Paper, Sighting
 from monitor.model.look_up import filled_by
-from monitor.model.paper_fields import IN_PAPERS, IN_READ, Use, names_of
-from monitor.text.addresses import paper_links
+from monitor.model.paper_fields import IN_PAPERS, IN_READ
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
     from monitor.commands.explain import Explanation
@@ -24,8 +20,6 @@ if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make th
     from monitor.commands.status import Status
     from monitor.commands.subscriptions import SubscriptionReport
     from monitor.commands.topic_trial import Sample, Trial
-
-Answer = dict[str, Any]
 
 # The attributes that each answer has of a value; `monitor/web/api_answers.py` has their schemas.
 OF_STATUS = "name timezone next_due last_period last_papers waiting changes why paused_until"
@@ -43,28 +37,6 @@ OF_SOURCE = "source document raw_id"
 OF_SERVICE = "name ok asked found not_found contradicted waiting spent_today a_day error"
 OF_FILLED = "service when fields how"
 OF_FOLLOWED = "service asked changes error"
-OF_LISTED_DAY = "source day rank year_guessed"
-
-
-def pick(value: object, names: str) -> Answer:
-    """Return the named attributes of a value as JSON; an `error` of "" is null."""
-    picked = {name: plain(getattr(value, name)) for name in names.split()}
-    return picked | ({"error": picked["error"] or None} if "error" in picked else {})
-
-
-def plain(value: Any) -> Any:
-    """Turn a frozen value into JSON: times in ISO 8601, everything else unchanged."""
-    if isinstance(value, date):  # or a time
-        return value.isoformat()
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Struct):
-        return plain(structs.asdict(value))
-    if isinstance(value, dict):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
 
 
 def status_json(report: Status) -> Answer:
@@ -131,7 +103,7 @@ def paper_json(hit: FoundPaper) -> Answer:
     """Return a stored paper; what is not known is null or empty."""
     return {
         "id": hit.stored.id,
-        **_fields(hit.stored.paper, IN_PAPERS),
+        **paper_fields(hit.stored.paper, IN_PAPERS),
         "line": _line(hit),
         "filled": [pick(filled, OF_FILLED) for filled in hit.filled],
         "first_seen": hit.stored.first_seen.isoformat(),
@@ -162,7 +134,7 @@ def explanation_json(explanation: Explanation) -> Answer:
     origin, stored = explanation.origin, explanation.origin.stored
     return {
         "id": stored.id,
-        **_fields(stored.paper, IN_PAPERS),
+        **paper_fields(stored.paper, IN_PAPERS),
         "withdrawn": stored.paper.withdrawn,
         **pick(stored, "first_seen news_at"),
         "sources": list(map(_sighting, origin.sightings)),
@@ -189,7 +161,7 @@ def references_json(references: Iterable[Reference]) -> Answer:
                 **pick(reference, "library title"),
                 "file": reference.place.file or None,
                 "entry": reference.place.key or None,
-                "keys": _values(reference.paper.keys),
+                "keys": keys_json(reference.paper.keys),
                 "state": reference.state,
                 "since": reference.since or None,
                 "by": reference.by or None,
@@ -232,45 +204,4 @@ def rated_json(rated: Iterable[Rated]) -> Answer:
 
 
 def read_paper(paper: Paper) -> Answer:
-    return _fields(paper, IN_READ)
-
-
-def _fields(paper: Paper, use: Use) -> Answer:
-    """Return the fields of a paper that have a use, in the order of the table of fields."""
-    answer: Answer = {}
-    for name in names_of(use):
-        value = getattr(paper, name)
-        answer |= _AS[name](paper) if name in _AS else {name: plain(value)}
-    return answer
-
-
-def _published(paper: Paper) -> Answer:
-    month = None if paper.day else paper.month
-    return {
-        "published": plain(paper.day),
-        "published_month": f"{month:%Y-%m}" if month else None,
-    }
-
-
-def _listed(paper: Paper) -> Answer:
-    """Return the days on which lists had a paper."""
-    return {"listed": [pick(listed, OF_LISTED_DAY) for listed in paper.listed]}
-
-
-def _values(keys: Mapping[str, str | tuple[str, ...]]) -> Answer:
-    """Return identifiers by scheme: a single value as text, several as a list."""
-    return {
-        scheme: value[0] if len(value) == 1 else value if isinstance(value, str) else list(value)
-        for scheme, value in keys.items()
-    }
-
-
-# Fields whose JSON is not their plain value.
-_AS: Mapping[str, Callable[[Paper], Answer]] = {
-    "published": _published,
-    "listed": _listed,
-    "upvotes": lambda paper: {"lists": len(paper.recent_lists), "votes": paper.upvotes},
-    "links": lambda paper: {"links": [pick(link, "kind url") for link in paper_links(paper)]},
-    "keys": lambda paper: {"keys": _values(paper.keys)},
-    "about": lambda paper: {"about": _values(paper.about)},
-}
+    return paper_fields(paper, IN_READ)

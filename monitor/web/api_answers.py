@@ -10,6 +10,7 @@ from monitor.commands.references import Reference
 from monitor.commands.services import SavedStatus, ServiceStatus
 from monitor.commands.status import SourceStatus, Status, SubscriptionStatus
 from monitor.commands.subscriptions import SubscriptionReport, TopicReport
+from monitor.digest import paper_json
 from monitor.model import Delivery, Judgement, ListedDigest, MatchReason, Paper, Sighting
 from monitor.model.delivery import Suppression
 from monitor.model.look_up import Filled, FollowedAt
@@ -40,7 +41,7 @@ def _fields() -> dict[str, Schema]:
     fields = {name: schema_of(hints[name]) for name in names_of(IN_PAPERS)}
     fields["published"] = or_null(_DAY)
     fields["published_month"] = or_null(TEXT)
-    fields["listed"] = array(fixed(picked(ListedDay, json_output.OF_LISTED_DAY)))
+    fields["listed"] = array(fixed(picked(ListedDay, paper_json.OF_LISTED_DAY)))
     del fields["upvotes"]
     fields |= {"lists": NUMBER, "votes": or_null(NUMBER), "keys": KEYS}
     return fields | {"links": array(fixed({"kind": TEXT, "url": TEXT}))}

@@ -19,12 +19,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.channels.slack.socket_mode import is_signed
 from monitor.commands.json_output import (
-    Answer,
     deliveries_json,
     explanation_json,
     papers_json,
-    pick,
-    plain,
     rated_json,
     references_json,
     saved_json,
@@ -45,6 +42,7 @@ from monitor.commands.subscriptions import (
     report_topics,
 )
 from monitor.commands.topic_trial import topic_of, try_topic
+from monitor.digest.paper_json import Answer, pick, plain
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.sources import runs
