@@ -116,6 +116,7 @@ CHANNELS: Kinds[Channel] = Kinds(
         "email": "monitor.channels.email.channel:Mail",
         "slack": "monitor.channels.slack.channel:Slack",
         "file": "monitor.channels.file:Pages",
+        "webhook": "monitor.channels.webhook.channel:Webhook",
     },
     {"mail": "email", "smtp": "email", "html": "file", "page": "file"},
     {},

@@ -67,7 +67,8 @@ class SettingsContext:
     """The context of a setting: the folder of its file, and the names that settings may refer to.
 
     `libraries` are the sources with that role; `smtp`, `slack` and `public_url` say whether these
-    are set. With `unread` queries are taken as they are written, whatever is wrong with them.
+    are set, `templates` is the folder of the user's. With `unread` queries are taken as they are
+    written, whatever is wrong with them.
     """
 
     folder: Path = Path()
@@ -78,6 +79,7 @@ class SettingsContext:
     smtp: bool = False
     slack: bool = False
     public_url: bool = False
+    templates: Path | None = None
     unread: bool = False
 
 

@@ -50,6 +50,16 @@ _PIECE = 64 * 1024
 _SAID, _READ = 200, 2_000
 
 
+# Headers, or what makes them of the bytes of the message, such as a signature.
+Headers = Mapping[str, str] | Callable[[bytes], Mapping[str, str]]
+
+
+def encode(message: Json | str) -> bytes:
+    """Return the bytes of a message as they are posted."""
+    text = message if isinstance(message, str) else json.dumps(message)
+    return text.encode("utf-8", "replace")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The answer of a server that had the whole message, or refused to take it.
@@ -70,15 +80,16 @@ def post(
     message: Json | str,
     commit_handoff: Callable[[], bool],
     *,
-    headers: Mapping[str, str] | None = None,
+    headers: Headers | None = None,
     allow_private: bool = False,
     deadline: timedelta = DEADLINE,
     method: str = "POST",
 ) -> Outcome:
     """Post JSON or text, and return what became of it by the status of the answer alone.
 
-    `headers` may hold secrets, and replace those that are sent by default. `allow_private` permits
-    the host and port of the address to be in a private network, as for a source.
+    `headers` may hold secrets, may be made of the bytes of the message, and replace those that are
+    sent by default. `allow_private` permits the host and port of the address to be in a private
+    network, as for a source.
     """
     answer = post_for_answer(
         url,
@@ -97,7 +108,7 @@ def post_for_answer(
     message: Json | str,
     commit_handoff: Callable[[], bool] = lambda: True,
     *,
-    headers: Mapping[str, str] | None = None,
+    headers: Headers | None = None,
     allow_private: bool = False,
     deadline: timedelta = DEADLINE,
     max_bytes: int = MAX_ANSWER_BYTES,
@@ -107,9 +118,9 @@ def post_for_answer(
 
     `commit_handoff` is called when the server is connected, before any byte of the message leaves.
     """
-    headers = headers or {}
     watch = Watch(time.monotonic, deadline.total_seconds())
     body = _Body(message, commit_handoff, watch)
+    headers = headers(body.content) if callable(headers) else headers or {}
     secrets = _secrets_of(url, headers)
     host = host_of(url)
     try:
@@ -182,7 +193,7 @@ class _Body:
         self, message: Json | str, commit_handoff: Callable[[], bool], watch: Watch
     ) -> None:
         self.is_json = not isinstance(message, str)
-        self.content = (json.dumps(message) if self.is_json else str(message)).encode()
+        self.content = encode(message)
         self.is_sent = False
         self._commit_handoff, self._watch = commit_handoff, watch
 

@@ -35,7 +35,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
             if settings.templates:
                 from monitor.commands.sample_digest import template_faults
 
-                faults += template_faults(settings.templates)
+                faults += template_faults(settings.templates, settings.channels)
             if not _is_missing(settings.store):
                 from monitor.commands.topic_trial import topic_warnings
 

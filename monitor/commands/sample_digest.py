@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from monitor.channels.email.render import render_digest as render_mail
 from monitor.channels.file import FileOptions, Pages
 from monitor.channels.slack.blocks import render_digest as render_slack
+from monitor.channels.webhook.channel import Webhook, WebhookOptions
+from monitor.config.settings import ChannelSettings
 from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import Fault, TemplateError
-from monitor.model import ChangeKind, Digest, DigestGroup, DigestPaper, Paper, SourceReport
+from monitor.model import (
+    ChangeKind,
+    Digest,
+    DigestGroup,
+    DigestPaper,
+    Notice,
+    Paper,
+    SourceReport,
+)
 
 AT = datetime(2026, 11, 21, 8, tzinfo=UTC)
 TITLES = ("Agents that plan", "Agents that ask", "Agents that rest")
+# A text that breaks JSON where a template writes it without its filters.
+_SIGNS = 'A "plan" and a \\ in\ntwo lines'
+NO_CHANNELS: Mapping[str, ChannelSettings] = {}
 _PLACE = re.compile(r"(.+):(\d+): (.*)", re.DOTALL)
 
 
@@ -49,27 +63,39 @@ def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
     return Digest("lab", "2026-11-21", AT, "UTC", start, AT, groups, report)
 
 
-def template_faults(folder: Path) -> Iterator[Fault]:
-    """Yield the faults of users' templates: of each file, or else of the digests that they make."""
+def template_faults(
+    folder: Path, channels: Mapping[str, ChannelSettings] = NO_CHANNELS
+) -> Iterator[Fault]:
+    """Yield the faults of users' templates: of each file, or else of the digests that they make.
+
+    Those of webhooks are tried for the `channels` that name them.
+    """
     templates = JinjaTemplates(folder)
     faults = templates.faults()
     yield from faults
     if faults:
         return
     pages = Pages("pages", FileOptions(path=folder), templates)
-    forms: tuple[Callable[[Digest, JinjaTemplates], object], ...] = (
+    forms: list[Callable[[Digest, JinjaTemplates], object]] = [
         render_mail,
         render_slack,
         pages.render,
-    )
-    full = replace(sample_digest(), full=1, titles=1)
+    ]
+    notices: list[Callable[[Notice, JinjaTemplates], object]] = []
+    for name, channel in channels.items():
+        if isinstance(channel.options, WebhookOptions) and channel.options.template:
+            webhook = Webhook(name, channel.options, templates)
+            forms.append(webhook.render)
+            notices.append(webhook.shape_notice)
+    full = replace(sample_digest((*TITLES, _SIGNS)), full=1, titles=1)
     problems = dict[str, None]()
-    for render in forms:
-        for digest in (full, sample_digest(())):
-            try:
-                render(digest, templates)
-            except TemplateError as fault:
-                problems[str(fault)] = None
+    tries = [partial(form, digest) for form in forms for digest in (full, sample_digest(()))]
+    tries += [partial(form, Notice(_SIGNS, ("since 08:00",), AT)) for form in notices]
+    for render in tries:
+        try:
+            render(templates)
+        except TemplateError as fault:
+            problems[str(fault)] = None
     for problem in problems:
         place = _PLACE.fullmatch(problem)
         file, line, message = place.groups() if place else (str(folder), "1", problem)

@@ -426,7 +426,7 @@ def _action(
         return Action.READ_SOURCE, incident.name
     if incident.kind == IncidentKind.DOWN:
         return Action.RETRY_GROUP, incident.name
-    if incident.kind == IncidentKind.STOPPED:
+    if incident.kind in (IncidentKind.STOPPED, IncidentKind.GONE):
         return Action.RESUME_RECIPIENT, incident.recipient
     for delivery in failed if incident.kind in _OF_DELIVERIES else ():
         channel = Subject(SubjectKind.CHANNEL, delivery.channel)

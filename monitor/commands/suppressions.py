@@ -44,7 +44,7 @@ def lift(runtime: Runtime, recipient: str, subscription: str = "") -> bool:
     """Send a recipient digests again, from the next one; return whether there was a suppression."""
     now = runtime.clock.now()
     with runtime.database.writing() as tx:
-        lifted = suppressions.lift(tx, recipient, subscription)
+        lifted = suppressions.lift(tx, recipient, subscription, now)
         if lifted and subscription == suppressions.ALL:
             incidents.end_stopped(tx, suppressions.address_of(recipient), now)
     return lifted
@@ -107,7 +107,7 @@ def apply_change(
     if change is SubscriptionChange.RESUME and before.may_resume:
         with runtime.database.writing() as tx:
             if before.until is None:
-                suppressions.lift(tx, recipient, subscription)
+                suppressions.lift(tx, recipient, subscription, now)
             else:  # a pause that ends early: what it withheld is listed in the next digest
                 suppressions.end_pause(tx, recipient, subscription, now)
     elif _may_suppress(before, change):

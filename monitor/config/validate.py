@@ -374,8 +374,14 @@ class _Validator:
                 smtp=any(self.values.get(name) for name in _SMTP),
                 slack=bool(self.values.get("slack")),
                 public_url=bool(self.values.get("public_url")),
+                templates=self._templates(),
             )
         return self._contexts[file]
+
+    def _templates(self) -> Path | None:
+        path = self.values.get("templates")
+        folder = self.written.folder(("templates",))
+        return resolve_path(folder, path) if isinstance(path, str) and path else None
 
     def _is_library(self, name: str) -> bool:
         raw = self.values["sources"][name]

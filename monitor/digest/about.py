@@ -87,16 +87,21 @@ def archive_link(digest: Digest) -> str:
     return (digest.about.view_url or digest.about.archive_url) if digest.at_most else ""
 
 
-def what_was_read(digest: Digest) -> str:
-    """Return in one sentence what was read for a digest, and when."""
+def recently_read(digest: Digest) -> list[tuple[datetime, SourceReport]]:
+    """Return the sources that were read since the digest before, each with its last reading."""
     ever = [(source.last_read, source) for source in digest.report if source.last_read]
     start = digest.covers_from
-    recent = [(at, source) for at, source in ever if start is None or at > start]
+    return [(at, source) for at, source in ever if start is None or at > start]
+
+
+def what_was_read(digest: Digest) -> str:
+    """Return in one sentence what was read for a digest, and when."""
+    recent = recently_read(digest)
     asked = [_title(source) for _, source in recent if not source.announces]
     about_references = f" {_who_was_asked(asked)}" if asked else ""
     read = [(at, source) for at, source in recent if source.announces]
     if not read:
-        has_been = any(source.announces for _, source in ever)
+        has_been = any(source.announces and source.last_read for source in digest.report)
         when = since(digest) if has_been else " yet"
         return f"No source has been read{when}.{about_references}"
     papers = format_count(sum(source.seen for _, source in read), "paper")

@@ -127,6 +127,14 @@ _WORDS: Mapping[str, IncidentWords] = {
         "Correct the address in the configuration, or resume if it exists.",
         lasting="has been stopped",
     ),
+    IncidentKind.GONE: IncidentWords(
+        "{} is stopped: its address is gone",
+        "{} is no longer stopped",
+        "Its service answered that there is nothing for good. Nothing is sent there until you "
+        "resume it; its next digest then has what waits.",
+        "Correct the address of the channel in the configuration, then resume it.",
+        lasting="has been stopped",
+    ),
     IncidentKind.UNCLEAR: IncidentWords(
         "{}: a digest may not have arrived",
         "{}: it is settled whether a digest arrived",

@@ -24,6 +24,7 @@ def page_about(kind: str, subject: Subject) -> str:
         IncidentKind.DOWN: {"state": "waiting"},
         IncidentKind.REFUSED: {"person": subject.recipient},
         IncidentKind.STOPPED: {"person": subject.recipient},
+        IncidentKind.GONE: {"person": subject.recipient},
         IncidentKind.NOT_RENDERED: {"state": "failed"},
         IncidentKind.UNCLEAR: {"state": "unknown"},
     }

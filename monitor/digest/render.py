@@ -5,10 +5,13 @@ All output that is not our own markup is escaped, also that of macros and `{% se
     *.html.j2   HTML (and css-inline for what lies in mail/); *.xml.j2 is escaped alike
     *.txt.j2    plain text
     slack/*.j2  Slack's mrkdwn, where `&`, `<` and `>` are escaped and nothing else
+    *.json.j2   JSON, where a value is escaped to stand between quotes
+    *.md.j2     Markdown, for JSON templates alone: of chats, or as Zulip has it
 """
 
 from __future__ import annotations
 
+import json
 import re
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -16,7 +19,7 @@ from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 import css_inline
@@ -38,6 +41,7 @@ from markupsafe import Markup, escape
 from monitor.digest import about, links, said_once, sections, wording
 from monitor.digest.citation_tags import context_object
 from monitor.digest.excerpt import excerpt, excerpt_beside_line, headline, whole_abstract
+from monitor.digest.layout import batches, byte_count
 from monitor.digest.links import Link
 from monitor.digest.passage import Passage
 from monitor.digest.sentence_value import Span
@@ -49,6 +53,7 @@ from monitor.model import (
     DigestGroup,
     DigestPaper,
     Formula,
+    Notice,
     OtherTitle,
     Paper,
     ReferenceEvent,
@@ -73,6 +78,8 @@ _INPUTS = attrgetter(
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
 _SHIPPED = resource("templates")
+# A channel names it in `template:`.
+_OF_WEBHOOKS = re.compile(r"webhook/[^/]+\.json\.j2")
 _NAMING = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
 _Kept: TypeAlias = dict[tuple[Hashable, ...], tuple[tuple[object, ...], str]]
 
@@ -95,6 +102,15 @@ class JinjaTemplates:
         self._text = _environment(loader, _TEXT, str, lambda passage: Markup(passage.text))
         self._slack = _environment(loader, _SLACK, escape_mrkdwn, _mark_slack)
         self._slack.filters["slack_link"] = slack_link
+        self._json = _environment(loader, _JSON, escape_json, _mark_nothing)
+        self._json.filters |= {"messages": in_messages, "tojson": _to_json}
+        for flavour, compiled, escape_text in (
+            ("markdown", _MARKDOWN, escape_markdown),
+            ("zulip", _ZULIP, escape_zulip),
+        ):
+            environment = _environment(loader, compiled, escape_text, _mark_nothing)
+            environment.filters["markdown_link"] = partial(_markdown_link, escape_text)
+            self._json.filters[flavour] = partial(_paragraphs, environment)
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
 
     @cached_property
@@ -117,7 +133,7 @@ class JinjaTemplates:
 
     def release(self) -> None:
         """Let go of what was written once for the digests of a run."""
-        for environment in (self._html, self._text, self._slack):
+        for environment in (self._html, self._text, self._slack, self._json):
             environment.kept.clear()
 
     def faults(self) -> list[Fault]:
@@ -146,6 +162,7 @@ class JinjaTemplates:
         faults += [
             self._fault(name, 1, f"no template has this name{nearest(name, shipped)}")
             for name in sorted(own - shipped - named)
+            if not _OF_WEBHOOKS.fullmatch(name)
         ]
         return faults
 
@@ -171,6 +188,8 @@ class JinjaTemplates:
     def _environment_of(self, name: str) -> _Sandbox:
         if name.endswith((".html.j2", ".xml.j2")):
             return self._html
+        if name.endswith(".json.j2"):
+            return self._json
         return self._slack if name.startswith("slack/") else self._text
 
 
@@ -179,7 +198,7 @@ def _templates_in(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        meant = name.endswith(".j2") or name.startswith(("mail/", "slack/", "web/"))
+        meant = name.endswith(".j2") or name.startswith(("mail/", "slack/", "web/", "webhook/"))
         if path.is_file() and not hidden and meant and not name.endswith(("~", ".md")):
             yield name
 
@@ -211,10 +230,11 @@ class _Compiled(BytecodeCache):
 
 # Apart, since what is constant in a template is escaped when it is compiled.
 _HTML, _TEXT, _SLACK = _Compiled(), _Compiled(), _Compiled()
+_JSON, _MARKDOWN, _ZULIP = _Compiled(), _Compiled(), _Compiled()
 
 
 def _environment(
-    loader: ChoiceLoader, compiled: _Compiled, escape_text: Escape, mark: Callable[..., Markup]
+    loader: ChoiceLoader, compiled: _Compiled, escape_text: Escape, mark: Callable[..., str]
 ) -> _Sandbox:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
@@ -268,11 +288,96 @@ def _mark_slack(passage: Passage) -> Markup:
     return _mark_spans(passage, whole, escape_mrkdwn, "*", "*")
 
 
+def _mark_nothing(passage: Passage) -> str:
+    return passage.text
+
+
 def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = "") -> Markup:
     """Plain text broken into lines of `width` columns; `first` leads the first line instead."""
     whole = text.text if isinstance(text, Passage) else clean(text)
     lines = wording.wrap(whole, width, indent) or [indent]
     return Markup("\n".join([(first or indent) + lines[0][len(indent) :], *lines[1:]]))
+
+
+# ── JSON, and the Markdown in it ────────────────────────────────────────────────────
+
+_OPENS_MARKDOWN = re.compile(r"[\\`*_~|\[\]]")
+# What names people, channels and addresses: cut in two, it is text.
+_OPENS_MENTION = re.compile(r"[@<]")
+_ZERO_WIDTH = "\u200b"
+_CUT = "…"
+
+
+class Message(NamedTuple):
+    """A message of a chat, ready to stand between quotes: its text, and the lines of it."""
+
+    text: Markup
+    lines: list[Markup]
+
+
+def escape_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def escape_markdown(text: str) -> str:
+    escaped = _OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text)
+    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{_ZERO_WIDTH}", escaped)
+
+
+def escape_zulip(text: str) -> str:
+    """Zulip knows no backslashes: behind each sign stands a space of no width instead."""
+    parted = _OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{_ZERO_WIDTH}", text)
+    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{_ZERO_WIDTH}", parted)
+
+
+def _markdown_link(escape_text: Escape, text: str | Passage, url: str) -> Markup:
+    """Return a link, or only its text where the URL is not one that may be linked to."""
+    label = escape_text(clean(text.text if isinstance(text, Passage) else text))
+    target = links.web_url(url).replace("(", "%28").replace(")", "%29")
+    return Markup(f"[{label}]({target})" if target else label)
+
+
+def _to_json(value: object) -> Markup:
+    """Write a value as JSON; what a macro wrote is escaped already."""
+    if isinstance(value, Markup):
+        return Markup(f'"{value}"')
+    return Markup(json.dumps(value, ensure_ascii=False))
+
+
+def _paragraphs(environment: _Sandbox, about: Digest | Notice) -> list[str]:
+    """Return a digest or notice as paragraphs of Markdown."""
+    name = "digest" if isinstance(about, Digest) else "notice"
+    environment.drop_changed()
+    text = environment.get_template(f"webhook/{name}.md.j2").render({name: about})
+    return [part.strip("\n") for part in re.split(r"\n{2,}", text) if part.strip()]
+
+
+def in_messages(paragraphs: Iterable[str], limit: int) -> list[Message]:
+    """Return paragraphs in few messages of `limit` bytes of UTF-8: no chat counts more."""
+    pieces = (
+        "\n".join(lines)
+        for paragraph in paragraphs
+        for lines in batches(
+            (_cut_line(line, limit) for line in paragraph.split("\n")),
+            limit,
+            lambda line: byte_count(line) + 1,
+        )
+    )
+    shared = batches(pieces, limit, lambda piece: byte_count(piece) + 2)
+    return [
+        Message(
+            Markup(escape_json("\n\n".join(batch))),
+            [Markup(escape_json(line)) for piece in batch for line in piece.split("\n")],
+        )
+        for batch in shared
+    ]
+
+
+def _cut_line(line: str, limit: int) -> str:
+    most = limit - byte_count(_CUT) - 2
+    if byte_count(line) <= most:
+        return line
+    return line.encode("utf-8", "replace")[:most].decode("utf-8", "ignore") + _CUT
 
 
 # ── formulas: MathML on pages; mails show readable Unicode ──────────────────────────

@@ -94,6 +94,14 @@ def is_refused(address: Address) -> bool:
     return not address.is_global or address.is_multicast or address.is_reserved
 
 
+def is_private_host(host: str) -> bool:
+    """Say whether a host, without asking for its addresses, is in no public network."""
+    try:
+        return is_refused(ipaddress.ip_address(host))
+    except ValueError:
+        return host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+
+
 def public_addresses(host: str, addresses: Iterable[str]) -> list[str]:
     public = [
         text for text in addresses if not is_refused(ipaddress.ip_address(text.split("%")[0]))

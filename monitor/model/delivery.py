@@ -84,7 +84,8 @@ class Outcome:
     channel's, not this recipient's: its other deliveries wait and none is marked as failed.
     `split` of a RETRY are two shorter messages that replace one that was refused as too long: each
     is then a delivery of its own. `address_refused` of a FAILED means that the server says that the
-    recipient's address does not exist; twice, a day apart, stops the address.
+    recipient's address does not exist; twice, a day apart, stops the address. `gone` of a FAILED
+    means that the service says so for good, which stops it at once.
     """
 
     state: DeliveryState
@@ -94,6 +95,7 @@ class Outcome:
     channel_down: bool = False
     split: tuple[Json, Json] | None = None
     address_refused: bool = False
+    gone: bool = False
 
 
 class Suppression(msgspec.Struct, frozen=True):

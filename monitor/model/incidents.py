@@ -25,6 +25,7 @@ class IncidentKind(StrEnum):
     REFUSED = "refused"
     UNCLEAR = "unclear"
     STOPPED = "stopped"
+    GONE = "gone"
     # Of the program and its store.
     FAULTY = "faulty"
     JUMPED = "jumped"

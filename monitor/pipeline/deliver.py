@@ -318,8 +318,8 @@ class Round:
                     # We were taken for dead while we waited for the answer: now it is known.
                     outbox.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
-                if outcome.address_refused and delivery.id in recorded:
-                    self._stop_refused(tx, delivery, outcome.error, now)
+                if delivery.id in recorded:
+                    self._stop(tx, delivery, outcome, now)
         self._judge_group(tx, [outcome for _, outcome in tried], now)
         return [None] * len(tried)
 
@@ -362,16 +362,19 @@ class Round:
         elif outcome.state is DeliveryState.SENT and subject in self._wrong:
             stored_incidents.end_incident(tx, subject, IncidentKind.REFUSED, now)
 
-    def _stop_refused(
-        self, tx: Transaction, delivery: Delivery, reason: str, now: datetime
-    ) -> None:
-        """Stop an address that does not exist, once that was said in two digests."""
-        apart = retry_policy.REFUSALS_APART
-        if suppressions.stop_refused(tx, delivery, reason, now, apart):
-            subject = incidents.recipient_of(delivery)
-            stored_incidents.replace_incident(
-                tx, subject, IncidentKind.REFUSED, IncidentKind.STOPPED, now, reason
+    def _stop(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
+        """Stop what is gone, and an address that does not exist once two digests were told so."""
+        kind, reason, apart = IncidentKind.STOPPED, outcome.error, retry_policy.REFUSALS_APART
+        if outcome.gone:
+            kind = IncidentKind.GONE
+            is_stopped = suppressions.stop_gone(tx, delivery, reason, now)
+        else:
+            is_stopped = outcome.address_refused and suppressions.stop_refused(
+                tx, delivery, reason, now, apart
             )
+        if is_stopped:
+            subject = incidents.recipient_of(delivery)
+            stored_incidents.replace_incident(tx, subject, IncidentKind.REFUSED, kind, now, reason)
             log.warning("recipient stopped", recipient=masked(delivery.recipient))
 
 

@@ -148,8 +148,8 @@ def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
 
 
 def end_stopped(tx: Transaction, address: str, now: datetime) -> None:
-    """End the incidents of an address that was stopped because it was refused."""
+    """End the incidents of a recipient that was stopped because it was refused, or is gone."""
     for incident in stored_incidents.open_incidents(tx):
         is_theirs = suppressions.address_of(incident.recipient) == address
-        if incident.kind == IncidentKind.STOPPED and is_theirs:
+        if incident.kind in (IncidentKind.STOPPED, IncidentKind.GONE) and is_theirs:
             stored_incidents.end_incident(tx, incident.subject, incident.kind, now)

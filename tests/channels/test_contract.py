@@ -21,6 +21,7 @@ from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.channel import Slack
+from monitor.channels.webhook.channel import Webhook
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
 from monitor.testing import ChannelContract
@@ -91,6 +92,20 @@ class TestMailBySendmail(TestMail):
     def working(self, folder: Path) -> Iterator[Channel]:
         SendmailProgram(folder / "mta")
         yield self.open(folder)
+
+
+class TestWebhook(ChannelContract):
+    kind = Webhook
+    settings: ClassVar[dict[str, Any]] = {"url": "https://example.org/hooks/a"}
+
+    def posting_to(self, folder: Path, url: str) -> Channel:
+        return self.open(folder, url=url, allow_private=True)
+
+
+class TestWebhookOfDiscord(TestWebhook):
+    """In several parts, by a template."""
+
+    settings: ClassVar[dict[str, Any]] = TestWebhook.settings | {"template": "discord"}
 
 
 class TestSlackBot(ChannelContract):

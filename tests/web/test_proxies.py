@@ -167,7 +167,7 @@ def test_signed_paths_need_no_login(site: Site, kind: str) -> None:
 def test_a_mail_program_unsubscribes_with_one_click(site: Site) -> None:
     runtime = site.app.runtime
     with runtime.database.writing() as tx:
-        suppressions.lift(tx, ADA, "lab")
+        suppressions.lift(tx, ADA, "lab", runtime.clock.now())
     form = {"List-Unsubscribe": "One-Click"}
     with site.visitor() as visitor:
         assert visitor.post(site.paths["/u/"], data=form).status_code == 200

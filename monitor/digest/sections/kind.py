@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from monitor.digest.paper_json import Answer
 from monitor.model import Digest
 
 
 def _no_text(digest: Digest) -> str:
     return ""
+
+
+def _no_json(digest: Digest) -> list[Answer]:
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,5 +34,7 @@ class SectionKind:
     heading: Callable[[Digest], str] = _no_text
     # The part of a subject that is about it, "" for none.
     in_subject: Callable[[Digest], str] = _no_text
+    # Its sections in the JSON of webhooks, of which papers are one for each topic.
+    to_json: Callable[[Digest], list[Answer]] = _no_json
     # The filters of templates that are about it.
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

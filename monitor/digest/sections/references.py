@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from monitor.digest.links import Link, page_url, title_link, web_url
+from monitor.digest.paper_json import Answer, paper_fields, pick
 from monitor.digest.sections.kind import SectionKind
 from monitor.digest.sentence_value import sentences
 from monitor.digest.shown import readable_title, to_readable_text
@@ -24,7 +25,9 @@ from monitor.model import (
     ReferenceEvent,
     SourceLabel,
 )
+from monitor.model.paper_fields import IN_PAPERS
 
+_OF_CHANGE = "source at dated before after title_after url"
 # More than these wait for the next digest.
 MOST_EVENTS = 20
 HEADING = "Your references"
@@ -390,9 +393,20 @@ def more_events(digest: Digest) -> str:
     return f"{format_count(digest.more_references, 'more change')} will be in the next digest."
 
 
+def events_json(digest: Digest) -> list[Answer]:
+    """Return one section: each paper with what happened to it, without whose library has it."""
+    papers = [
+        paper_fields(event.work, IN_PAPERS)
+        | {"change": {"kind": event.change_name, **pick(event, _OF_CHANGE)}}
+        for event in digest.references
+    ]
+    return [{"kind": "references", "title": HEADING, "topic": None, "papers": papers}]
+
+
 REFERENCES = SectionKind(
     "references",
     is_in=lambda digest: bool(digest.references),
+    to_json=events_json,
     heading=events_heading,
     in_subject=count_events,
     filters={

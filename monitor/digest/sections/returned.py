@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import timedelta
 
+from monitor.digest.paper_json import Answer, pick
 from monitor.digest.sections.kind import SectionKind
 from monitor.digest.shown import readable_title
 from monitor.digest.wording import format_count, shorten_text
@@ -53,9 +54,17 @@ def returned_papers(digest: Digest) -> str:
     return f"Back in {which}: {'; '.join(named)}."
 
 
+def returned_json(digest: Digest) -> list[Answer]:
+    """Return one section: of these papers a digest knows title and number of lists."""
+    papers = [pick(paper, "title lists") for paper in digest.returned]
+    title = "Back in the lists"
+    return [{"kind": "returned", "title": title, "topic": None, "papers": papers}]
+
+
 RETURNED = SectionKind(
     "returned",
     is_in=lambda digest: bool(digest.returned),
     in_footer=True,
+    to_json=returned_json,
     filters={"returned": returned_papers},
 )

@@ -4,6 +4,8 @@
     withhold     open deliveries that a row forbids become `suppressed`, for good
     lift         the row goes; what was withheld is not sent afterwards
     stop_refused a row for an address that does not exist, by the word of its mail server
+    stop_gone    a row for a channel whose service says that it is gone; when it is lifted, what it
+                 withheld is in the next digest
 
 The configuration does not undo a row: it holds for the address, whoever names it. Claims look at
 the rows themselves (`is_withheld`), so that nothing is sent from the moment a row is committed.
@@ -28,6 +30,8 @@ from monitor.store.engine.sql import among, fetch, insert_or_update
 ALL = ""
 # `how` of an address that a mail server refused.
 REFUSED = "refused"
+# `how` of a channel whose service says that there is nothing at its address for good.
+GONE = "gone"
 
 _row = schema.suppression.c
 _delivery = schema.delivery.c
@@ -52,8 +56,8 @@ def suppress(
     """Send a recipient nothing of a subscription (or of `ALL`), until a time or permanently.
 
     A later suppression of the same recipient and subscription replaces an earlier one. What waits
-    is withheld at once. `how` is "operator", "link", "one-click", "page" or `REFUSED`, which has a
-    reason.
+    is withheld at once. `how` is "operator", "link", "one-click", "page" or, with a reason,
+    `REFUSED` or `GONE`.
     """
     key = {"address": address_of(recipient), "subscription": subscription}
     row = key | {"recipient": recipient.strip(), "since": now, "until": until, "how": how}
@@ -62,12 +66,16 @@ def suppress(
     withhold(tx, now)
 
 
-def lift(tx: Transaction, recipient: str, subscription: str) -> bool:
+def lift(tx: Transaction, recipient: str, subscription: str, now: datetime) -> bool:
     """Send a recipient what is composed from now on; return whether there was a suppression.
 
-    Earlier refusals of the address no longer count.
+    Earlier refusals of the address no longer count. What was withheld because a channel was `GONE`
+    is in its next digest.
     """
     this = {"address": address_of(recipient), "subscription": subscription}
+    ends = sa.update(schema.suppression).filter_by(**this, how=GONE).where(_in_force(now))
+    if tx.execute(ends.values(until=now)).rowcount == 1:
+        return True
     if tx.execute(sa.delete(schema.suppression).filter_by(**this)).rowcount != 1:
         return False
     refused = _delivery.address_refused_at.is_not(None), *conditions_for(recipient.strip())
@@ -100,6 +108,24 @@ def stop_refused(
     if is_stopped or tx.scalar(sa.select(_delivery.id).where(may_be, *theirs).limit(1)) is not None:
         return False
     suppress(tx, delivery.recipient, ALL, now, how=REFUSED, reason=reason)
+    return True
+
+
+def stop_gone(tx: Transaction, delivery: Delivery, reason: str, now: datetime) -> bool:
+    """Stop a recipient that is gone for good, and withhold this delivery; return whether it was.
+
+    Tests and notices to the operator do not count.
+    """
+    counted = sa.select(_delivery.id).join(schema.digest).where(_is_of_subscription())
+    is_counted = tx.scalar(counted.where(_delivery.id == delivery.id)) is not None
+    if not is_counted or any(
+        row.subscription == ALL for row in listing(tx, now, delivery.recipient)
+    ):
+        return False
+    # One that may have arrived stays unknown.
+    this = sa.update(schema.delivery).filter_by(id=delivery.id, state=DeliveryState.FAILED)
+    tx.execute(this.values(state=DeliveryState.RETRY))
+    suppress(tx, delivery.recipient, ALL, now, how=GONE, reason=reason)
     return True
 
 
@@ -211,10 +237,10 @@ def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bo
 
 
 def _reason(row: Any) -> str:
+    if row.how in (REFUSED, GONE):
+        return f"stopped on {row.since:%Y-%m-%d}: {row.reason}"
     if row.until is not None:
         return f"paused by the recipient until {row.until:%Y-%m-%d %H:%M} UTC"
-    if row.how == REFUSED:
-        return f"stopped on {row.since:%Y-%m-%d}: {row.reason}"
     by = "the operator" if row.how == "operator" else "the recipient"
     return f"stopped by {by} on {row.since:%Y-%m-%d}"
 

@@ -1,0 +1,1 @@
+"""The channel `kind: webhook`: digests as JSON, posted and signed."""
