@@ -36,10 +36,12 @@ _TIMES: Mapping[str, Mapping[str, int]] = {
 }
 
 # What is not a transaction, lock or file of the store begins so.
-_BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "fetch", "page", "index", "worker", "document")
+_BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "post", "fetch")
+_BESIDE_THE_STORE += ("page", "index", "worker", "document")
 
 # Where settling and claiming find what they find in the scenes `mail` and `mail, at once`.
 _CLAIMED_ALIKE = ("mail, at once, held", "mail by sendmail", "slack", "webhook", "pages")
+_CLAIMED_ALIKE += ("signed webhook", "webhook of a chat")
 
 _WRITTEN = ("unfinished", "written", "rename", "copy")
 _FILES = ("page", "index", "backup", "sendmail")
@@ -85,7 +87,7 @@ def is_meaningless(cell: Cell) -> bool:
         return True  # it has its own tools for backups, and is shared by any number of services
     if cell.harm == "full":
         return step not in _WRITTEN
-    if cell.harm != "cut" or cell.point.startswith(("smtp", "slack", "worker: asked")):
+    if cell.harm != "cut" or cell.point.startswith(("smtp", "slack", "post", "worker: asked")):
         return False
     if thing == "fetch":
         return step == "read"  # the connection is over

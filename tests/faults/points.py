@@ -384,7 +384,7 @@ def _slack(points: Points) -> None:
     of_thread = threading.local()
 
     def said() -> str:
-        return f"slack {of_thread.said}"
+        return str(of_thread.said)
 
     class Dialling(guard):  # type: ignore[misc, valid-type]
         def connect_tcp(self, *arguments: Any, **named: Any) -> Any:
@@ -409,12 +409,14 @@ def _slack(points: Points) -> None:
 
 
 def _asked(url: str, body: Any) -> str:
-    method = url.partition("?")[0].rpartition("/api/")[2]
+    _, is_api, method = url.partition("?")[0].rpartition("/api/")
     if "/services/" in url:
-        return "webhook"
+        return "slack webhook"
+    if not is_api:
+        return "post"
     if method != "chat.postMessage":
-        return method
-    return "reply" if json.loads(body or b"{}").get("thread_ts") else "parent"
+        return f"slack {method}"
+    return "slack reply" if json.loads(body or b"{}").get("thread_ts") else "slack parent"
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────

@@ -25,6 +25,7 @@ import httpx
 import sqlalchemy as sa
 import trustme
 import yaml
+from standardwebhooks.webhooks import Webhook as Verifier
 
 from monitor.commands.ratings import rate_any
 from monitor.model import Delivery, DeliveryState
@@ -41,7 +42,7 @@ from tests.servers.oauth import TokenServer
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import WHOLE_MESSAGE, Fault, SlackServer
 from tests.servers.smtp import Received, ScriptedSmtp
-from tests.servers.web import Answer, MisbehavingServer, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 
 MORNING = SATURDAY + timedelta(days=1, hours=2)
 # Seconds that a service is left alone with a full disk.
@@ -52,11 +53,14 @@ OPEN = (
     DeliveryState.CLAIMED,
     DeliveryState.HANDING_OFF,
 )
+HOOK = "/hooks/a"
+HOOK_SECRET = "whsec_c2l4IHRpbWVzIHNldmVuIGlzIGZvcnR5LXR3byEh"
 FIRST_REFRESH_TOKEN = "refresh-token-1"
 READERS = ("ada@example.org", "grace@example.org")
 CLICKER, KEY = "turing@example.org", "a key of this installation"
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SLACK_PAPERS = 48
+CHAT_PAPERS = 8
 SENTENCES = (
     "We train language agents that share their plans in writing. On four benchmarks they need "
     "half as many steps as agents that plan alone, and they fail less often when one is lost. "
@@ -120,6 +124,7 @@ class Stage:
         self.slack.faults.clear()
         self.slack.always = None
         self.slack.most_characters = WHOLE_MESSAGE
+        self.web.requests.clear()
 
     def template(self, scene: Scene) -> Path:
         """Return an installation that stands as it does before the harm."""
@@ -237,6 +242,29 @@ def posted(stage: Stage, folder: Path) -> Copies:
     return found
 
 
+def kept(stage: Stage, folder: Path) -> Copies:
+    """Count papers as a receiver does that verifies each post and keeps its id."""
+    found: Copies = Counter()
+    by_id = {one.headers["webhook-id"]: one for one in hooked(stage)}
+    for one in hooked(stage):
+        Verifier(HOOK_SECRET).verify(one.body, dict(one.headers))
+        assert one.body == by_id[one.headers["webhook-id"]].body, "each attempt has the same bytes"
+    found.update(("team", n) for one in by_id.values() for n in set(_numbers(one.body.decode())))
+    return found
+
+
+def told(stage: Stage, folder: Path) -> Copies:
+    """Count papers as a chat shows them, which knows no ids."""
+    found: Copies = Counter()
+    for one in hooked(stage):
+        found.update(("team", n) for n in set(_numbers(one.body.decode())))
+    return found
+
+
+def hooked(stage: Stage) -> list[Asked]:
+    return [one for one in stage.web.requests if one.target == HOOK]
+
+
 def pages(stage: Stage, folder: Path) -> Copies:
     found: Copies = Counter()
     index = folder / "pages" / "index.html"
@@ -315,6 +343,10 @@ class Scene:
         text = json.dumps(delivery.rendered.body.get("blocks"))
         came = any(wanted in mail.content for mail in stage.mails)
         came = came or any(json.dumps(post["blocks"]) == text for post in stage.slack.posts)
+        came = came or any(
+            delivery.message_id.startswith(f"<{one.headers['webhook-id']}@")
+            for one in hooked(stage)
+        )
         return "sent" if came else "resend"
 
 
@@ -623,6 +655,28 @@ class ByWebhook(BySlack):
         by_webhook(house, stage)
 
 
+class BySignedWebhook(Scene):
+    """One dump, and a program that gets digests as JSON."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"secret": HOOK_SECRET}
+
+    def connect(self, house: House, stage: Stage) -> None:
+        self.rearrange(stage)
+        hook = {"kind": "webhook", "url": stage.web.url(HOOK), "allow_private": True}
+        house.settings["channels"] = {"team": hook | dict(self.settings)}
+        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+
+    def rearrange(self, stage: Stage) -> None:
+        stage.web.answers(HOOK, 204)
+
+
+class ByChat(BySignedWebhook):
+    """So much news that a chat gets it in several messages."""
+
+    news = tuple(paper(n, sentences=4) for n in range(1, CHAT_PAPERS + 1))
+    settings: ClassVar[Mapping[str, Any]] = {"template": "discord"}
+
+
 class LargeDocument(Scene):
     """A document so large that a process of its own reads it."""
 
@@ -645,6 +699,7 @@ AFTER_THE_DOT = frozenset(
 )
 AFTER_THE_START = AFTER_THE_DOT | {"sendmail: begin", "sendmail: started", "sendmail: ended"}
 AFTER_THE_POST = AFTER_THE_DOT | {f"slack webhook: {step}" for step in ("sent", "answered")}
+AFTER_A_POST = AFTER_THE_DOT | {"post: sent", "post: answered"}
 AFTER_THE_DOT_AND_ON = (*AFTER_THE_DOT, "settling", "outcome")
 OUTBOX = ("settling", "claim", "hand-off", "outcome")
 BY_TOKEN = ("fetch", "refresh token", "smtp AUTH", "outcome")
@@ -704,6 +759,15 @@ SCENES: dict[str, Scene] = {
         TooLongForSlack("slack, too long", ("part split",), posted, {"C0PAPERS1": SLACK}),
         ByWebhook(
             "webhook", ("slack", *OUTBOX), posted, {"webhook": SLACK}, AFTER_THE_POST, held=True
+        ),
+        BySignedWebhook("signed webhook", ("post", *OUTBOX), kept, {"team": (1,)}),
+        ByChat(
+            "webhook of a chat",
+            ("post", *OUTBOX),
+            told,
+            {"team": range(1, CHAT_PAPERS + 1)},
+            AFTER_A_POST,
+            held=True,
         ),
         LargeDocument("large document", ("worker", "document"), pages, {"pages": range(1, 7)}),
         Scene("pages", ("page", "index", *OUTBOX), pages, {"pages": (1,)}),

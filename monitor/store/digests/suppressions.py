@@ -76,7 +76,8 @@ def lift(tx: Transaction, recipient: str, subscription: str, now: datetime) -> b
     ends = sa.update(schema.suppression).filter_by(**this, how=GONE).where(_in_force(now))
     if tx.execute(ends.values(until=now)).rowcount == 1:
         return True
-    if tx.execute(sa.delete(schema.suppression).filter_by(**this)).rowcount != 1:
+    ended = sa.delete(schema.suppression).filter_by(**this).where(_row.how != GONE)
+    if tx.execute(ended).rowcount != 1:
         return False
     refused = _delivery.address_refused_at.is_not(None), *conditions_for(recipient.strip())
     tx.execute(sa.update(schema.delivery).where(*refused).values(address_refused_at=None))

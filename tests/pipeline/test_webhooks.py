@@ -1,0 +1,173 @@
+"""Webhooks from composing to the answer: one id, what is gone, and what is tried again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from monitor.commands import suppressions as wishes
+from monitor.commands.status import Action, status
+from monitor.model import DeliveryState
+from monitor.store.digests import deliveries, suppressions
+from tests.house import AGENTS, APART, House
+from tests.servers.smtp import ScriptedSmtp
+from tests.servers.web import Answer, MisbehavingServer, misbehaving_server
+
+HOOK = "/hooks/a"
+NEWS = [(f"{AGENTS[0]} {word}", f"{word}. {AGENTS[1]}") for word in ("Again", "Alone", "Aside")]
+
+
+@pytest.fixture
+def web() -> Iterator[MisbehavingServer]:
+    with misbehaving_server() as server:
+        server.answers(HOOK)
+        yield server
+
+
+@pytest.fixture
+def due(house: House, web: MisbehavingServer) -> House:
+    """A digest to one webhook is due."""
+    by_webhook(house, web)
+    house.make_due()
+    return house
+
+
+def by_webhook(house: House, web: MisbehavingServer, **settings: Any) -> None:
+    hook = {"kind": "webhook", "url": web.url(HOOK), "allow_private": True}
+    house.settings["channels"]["team"] = hook | settings
+    house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+
+
+def bodies(web: MisbehavingServer) -> list[Any]:
+    return [json.loads(asked.body)["data"] for asked in web.requests]
+
+
+def titles(data: Any) -> list[str]:
+    return [paper["title"] for section in data["sections"] for paper in section["papers"]]
+
+
+def test_a_digest_is_posted_with_the_id_of_its_delivery(due: House, web: MisbehavingServer) -> None:
+    due.run()
+    [asked], [sent] = web.requests, due.read(deliveries.listing)
+    assert sent.message_id.startswith(f"<{asked.headers['webhook-id']}@")
+    [data] = bodies(web)
+    assert (data["subscription"], titles(data)) == ("lab", [AGENTS[0]])
+    assert data["sections"][0]["papers"][0]["why"][0]["words"]
+    assert due.states() == [DeliveryState.SENT]
+
+
+def test_an_unclear_answer_is_followed_by_one_more_post_with_the_same_id_and_bytes(
+    due: House, web: MisbehavingServer
+) -> None:
+    web.answers(HOOK, 503)
+    due.run()
+    assert due.states() == [DeliveryState.UNKNOWN]
+    due.run_after(minutes=20)
+    due.run_after(minutes=20)
+    first, second = web.requests
+    assert first.body == second.body
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert due.states() == [DeliveryState.UNKNOWN], "never a third time"
+
+
+@pytest.mark.parametrize("setting", [{"unknown": "hold"}, {"template": "discord"}])
+def test_an_unclear_answer_is_held_where_a_copy_would_show(
+    house: House, web: MisbehavingServer, setting: dict[str, str]
+) -> None:
+    by_webhook(house, web, **setting)
+    house.make_due()
+    web.answers(HOOK, 503)
+    house.run()
+    house.run_after(minutes=20)
+    assert len(web.requests) == 1
+    assert house.states() == [DeliveryState.UNKNOWN]
+    [problem] = house.problems()
+    assert "resolve 1 sent|resend`" in problem
+
+
+def test_a_failing_receiver_stops_no_other_channel(due: House, web: MisbehavingServer) -> None:
+    due.settings["subscriptions"]["lab"]["channels"] = ["team", "pages"]
+    web.answers(HOOK, 401)
+    due.run()
+    assert due.states().count(DeliveryState.SENT) == 1
+    web.answers(HOOK)
+    due.run_after(hours=2)
+    assert due.states() == [DeliveryState.SENT] * 2
+
+
+def test_what_is_gone_is_stopped_once_and_what_waits_is_in_the_next_digest(
+    due: House, web: MisbehavingServer, smtp: ScriptedSmtp
+) -> None:
+    due.settings["smtp"] = {"host": "127.0.0.1", "port": smtp.port, "tls": "none"}
+    due.settings["smtp"]["from"] = "papers@example.org"
+    due.settings["operator"] = {"email": "ops@example.org"}
+    due.settings["subscriptions"]["lab"]["channels"] = ["team", "pages"]
+    web.decides(HOOK, lambda _: Answer(410))
+    due.run()
+    [row] = due.read(suppressions.listing, due.clock.now())
+    assert (row.recipient, row.subscription, row.how) == ("team", "", "gone")
+    assert row.reason and "410" in row.reason
+    due.next_morning(NEWS[0])
+    due.next_morning()
+    assert len(web.requests) == 1, "nothing is sent to what is gone"
+    [mail] = smtp.received
+    assert mail.message["Subject"].startswith("team to team is stopped: its address is gone")
+    with due.opened() as app:
+        [problem] = status(app.runtime).problems
+        assert (problem.action, problem.target) == (Action.RESUME_RECIPIENT, "team")
+        assert wishes.lift(app.runtime, "team")
+        assert not wishes.lift(app.runtime, "team"), "it is lifted already"
+    assert due.problems() == ()
+
+    web.answers(HOOK)
+    due.next_morning(APART)
+    told = [data for data in bodies(web)[1:] if data["sections"]]
+    assert sorted(title for data in told for title in titles(data)) == sorted(
+        [AGENTS[0], NEWS[0][0], APART[0]]
+    )
+    assert sorted(data["missed"] for data in told) == [False, True]
+    due.next_morning(NEWS[1])
+    assert titles(bodies(web)[-1]) == [NEWS[1][0]], "what was missed is listed once"
+
+
+def test_what_is_gone_and_the_only_channel_waits_for_the_next_digest(
+    due: House, web: MisbehavingServer
+) -> None:
+    web.decides(HOOK, lambda _: Answer(410))
+    due.run()
+    assert due.states() == [DeliveryState.SUPPRESSED]
+    with due.opened() as app:
+        assert wishes.lift(app.runtime, "team")
+    web.answers(HOOK)
+    due.next_morning(APART)
+    told = [title for data in bodies(web)[1:] for title in titles(data)]
+    assert sorted(told) == sorted([AGENTS[0], APART[0]])
+
+
+def test_a_notice_or_test_that_is_told_of_410_stops_nothing(
+    house: House, web: MisbehavingServer
+) -> None:
+    by_webhook(house, web)
+    web.decides(HOOK, lambda _: Answer(410))
+    result = house.command("send-test", "lab")
+    assert result.status == 1 and "410" in result.out + result.err
+    assert house.read(suppressions.listing, house.clock.now()) == []
+
+
+def test_may_repeat_is_in_check_and_explain(house: House, web: MisbehavingServer) -> None:
+    by_webhook(house, web, template="n8n", unknown="resend")
+    house.make_due()
+    house.run()
+    assert house.command("check", "--json").json["may_repeat"] == ["team"]
+    assert "channels.team may get a message twice" in " ".join(house.command("check").out.split())
+    [digest] = house.command("explain", "1", "--json").json["digests"]
+    assert digest["may_repeat"] == ["team"]
+    said = house.command("explain", "1").out
+    assert "(team may get a message twice)" in " ".join(said.split())
+    house.settings["channels"]["team"]["unknown"] = "hold"
+    assert house.command("check", "--json").json["may_repeat"] == []
+    [digest] = house.command("explain", "1", "--json").json["digests"]
+    assert digest["may_repeat"] == []
