@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ def test_a_retry_has_the_same_id_and_body_and_a_signature_of_its_own_time() -> N
     assert first["webhook-id"] == later["webhook-id"]
     assert first["webhook-timestamp"] == "1000" and later["webhook-timestamp"] == "2000"
     assert first["webhook-signature"] != later["webhook-signature"]
-    at = datetime.fromtimestamp(2_000)
+    at = datetime.fromtimestamp(2_000, UTC)
     assert later["webhook-signature"] == Verifier(FIRST).sign("c0ffee00", at, "{}")
 
 
