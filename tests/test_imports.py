@@ -203,6 +203,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/oauth.py",
         "channels/email/smtp.py",
         "channels/post.py",
+        "channels/webhook/channel.py",
         "channels/slack/api.py",
         "clocks.py",
         "cli/mail.py",

@@ -130,8 +130,8 @@ _WORDS: Mapping[str, IncidentWords] = {
     IncidentKind.GONE: IncidentWords(
         "{} is stopped: its address is gone",
         "{} is no longer stopped",
-        "Its service answered that there is nothing for good. Nothing is sent there until you "
-        "resume it; its next digest then has what waits.",
+        "Its service answered that this address is permanently gone. Nothing is sent there until "
+        "you resume it; its next digest then has what waits.",
         "Correct the address of the channel in the configuration, then resume it.",
         lasting="has been stopped",
     ),

@@ -104,13 +104,10 @@ class JinjaTemplates:
         self._slack.filters["slack_link"] = slack_link
         self._json = _environment(loader, _JSON, escape_json, _mark_nothing)
         self._json.filters |= {"messages": in_messages, "tojson": _to_json}
-        for flavour, compiled, escape_text in (
-            ("markdown", _MARKDOWN, escape_markdown),
-            ("zulip", _ZULIP, escape_zulip),
-        ):
-            environment = _environment(loader, compiled, escape_text, _mark_nothing)
-            environment.filters["markdown_link"] = partial(_markdown_link, escape_text)
-            self._json.filters[flavour] = partial(_paragraphs, environment)
+        self._markdown = _markdown_environment(loader, _MARKDOWN, escape_markdown)
+        zulip = _markdown_environment(loader, _ZULIP, escape_zulip)
+        self._json.filters["markdown"] = partial(_paragraphs, self._markdown)
+        self._json.filters["zulip"] = partial(_paragraphs, zulip)
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
 
     @cached_property
@@ -133,7 +130,7 @@ class JinjaTemplates:
 
     def release(self) -> None:
         """Let go of what was written once for the digests of a run."""
-        for environment in (self._html, self._text, self._slack, self._json):
+        for environment in (self._html, self._text, self._slack, self._json, self._markdown):
             environment.kept.clear()
 
     def faults(self) -> list[Fault]:
@@ -190,6 +187,8 @@ class JinjaTemplates:
             return self._html
         if name.endswith(".json.j2"):
             return self._json
+        if name.endswith(".md.j2"):
+            return self._markdown
         return self._slack if name.startswith("slack/") else self._text
 
 
@@ -258,6 +257,14 @@ def _environment(
     return environment
 
 
+def _markdown_environment(
+    loader: ChoiceLoader, compiled: _Compiled, escape_text: Escape
+) -> _Sandbox:
+    environment = _environment(loader, compiled, escape_text, _mark_nothing)
+    environment.filters["markdown_link"] = partial(_markdown_link, escape_text)
+    return environment
+
+
 # ── marks ───────────────────────────────────────────────────────────────────────────
 
 
@@ -302,7 +309,7 @@ def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = 
 # ── JSON, and the Markdown in it ────────────────────────────────────────────────────
 
 _OPENS_MARKDOWN = re.compile(r"[\\`*_~|\[\]]")
-# What names people, channels and addresses: cut in two, it is text.
+# Signs that begin the name of a person or channel, or an address: parted from it, they are text.
 _OPENS_MENTION = re.compile(r"[@<]")
 _ZERO_WIDTH = "\u200b"
 _CUT = "…"

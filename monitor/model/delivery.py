@@ -85,7 +85,7 @@ class Outcome:
     `split` of a RETRY are two shorter messages that replace one that was refused as too long: each
     is then a delivery of its own. `address_refused` of a FAILED means that the server says that the
     recipient's address does not exist; twice, a day apart, stops the address. `gone` of a FAILED
-    means that the service says so for good, which stops it at once.
+    means that the service calls the address permanently gone, which stops it at once.
     """
 
     state: DeliveryState

@@ -363,7 +363,7 @@ class Round:
             stored_incidents.end_incident(tx, subject, IncidentKind.REFUSED, now)
 
     def _stop(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
-        """Stop what is gone, and an address that does not exist once two digests were told so."""
+        """Stop what is gone, and an address that two digests found not to exist."""
         kind, reason, apart = IncidentKind.STOPPED, outcome.error, retry_policy.REFUSALS_APART
         if outcome.gone:
             kind = IncidentKind.GONE

@@ -14,11 +14,14 @@ SECRETS = {
     "SMTP_PASSWORD": "hunter2-smtp",
     "SLACK_BOT_TOKEN": "xoxb-4711-slack",
     "WEBHOOK": "https://127.0.0.1:9/services/T0/B0/hooksecret",
+    "SIGNING_SECRET": "whsec_aHVudGVyMi1zaWduaW5nLWlzLW5vdC1zaG93bi1hdC1hbGw=",
+    "HOOK_KEY": "hunter2-hook",
     "FEED_KEY": "feedsecret",
     "CLIENT_SECRET": "hunter2-client",
     "REFRESH_TOKEN": "hunter2-refresh",
 }
 SECRET_PARTS = ("hunter2", "xoxb-4711", "hooksecret", "feedsecret", "access-token", "refresh-token")
+SECRET_PARTS += ("aHVudGVyMi1z", "whsec_")
 SHOWN = [*(line for line, _, _ in EVERY), "config", "deliveries retry 1"]
 
 
@@ -40,6 +43,13 @@ def test_nothing_that_runs_shows_a_secret(
     house.settings["channels"] = {
         "bot": {"kind": "slack", "channel": "#papers"},
         "hook": {"kind": "slack", "webhook": "${WEBHOOK}"},
+        "program": {
+            "kind": "webhook",
+            "url": "${WEBHOOK}",
+            "secret": "${SIGNING_SECRET}",
+            "headers": {"X-Key": "${HOOK_KEY}"},
+            "allow_private": True,
+        },
     }
     feed = "http://papers:${FEED_KEY}@127.0.0.1:9/feed?key=${FEED_KEY}"
     house.settings["sources"]["feed"] = {"kind": "feed", "url": feed, "allow_private": True}
@@ -61,7 +71,7 @@ def test_nothing_that_runs_shows_a_secret(
             house.by_mail(mx.port, username="papers", oauth=oauth)
         if refused_by == "token endpoint":
             endpoint.refresh_tokens.clear()
-        house.settings["subscriptions"]["lab"]["channels"] = ["bot", "hook"]
+        house.settings["subscriptions"]["lab"]["channels"] = ["bot", "hook", "program"]
         said = {line: say(*line.split()) for name in SHOWN for line in (name, f"{name} --json")}
     for line, heard in said.items():
         assert not any(part in heard.out + heard.err for part in SECRET_PARTS), line

@@ -42,6 +42,13 @@ def test_all_faults_are_reported_at_once(faults: Faults) -> None:
 CHANNEL = "channels: {p: {kind: file, path: out}}\ntopics: {t: {query: agent}}\n"
 SOURCES = "refs: {kind: bibtex, path: x, role: library}, page: {kind: feed, path: x}"
 LIBRARY = f"sources: {{{SOURCES}}}\n{CHANNEL}"
+HTTPS = "url: https://a.example.org"
+
+
+def _hook(settings: str) -> str:
+    return f"channels: {{c: {{kind: webhook, {settings}}}}}"
+
+
 MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
 
 
@@ -94,6 +101,38 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         (
             "channels: {c: {kind: file, path: x, every: 6h}}",
             "1: channels.c.every: “every” is not a setting here; there are: kind, path",
+        ),
+        (_hook("url: a.example.org"), "1: channels.c.url: should be a URL that begins with https"),
+        (
+            _hook("url: http://n8n.example.org"),
+            "1: channels.c: url: should begin with https://; for",
+        ),
+        (
+            _hook("url: http://127.0.0.1:5678/a"),
+            "1: channels.c: url: should begin with https://; for",
+        ),
+        (_hook("url: https://10.0.0.4/a"), "1: channels.c: url: leads into a private network; for"),
+        (
+            _hook(f"{HTTPS}:8443/a"),
+            "1: channels.c: url: has the port 8443, and only 443 is usual; ",
+        ),
+        (_hook(f"{HTTPS}, secret: hush"), "1: channels.c.secret: should be whsec_ and 24 to 64"),
+        (_hook(f"{HTTPS}, secret: []"), "1: channels.c.secret: needs at least one"),
+        (
+            _hook(f"{HTTPS}, template: discrod"),
+            "1: channels.c.template: there is no webhook/discrod",
+        ),
+        (
+            _hook(f"{HTTPS}, timeout: 30"),
+            "1: channels.c.timeout: “30” is not a duration; write 30s",
+        ),
+        (_hook(f"{HTTPS}, timeout: 1h"), "1: channels.c.timeout: should be at most 5m"),
+        (_hook(f"{HTTPS}, unknown: retry"), "1: channels.c.unknown: should be resend or hold, not"),
+        (_hook(f"{HTTPS}, headers: {{Host: a}}"), "1: channels.c.headers: “Host” is set by Paper"),
+        (_hook(f"{HTTPS}, headers: {{X Y: a}}"), "1: channels.c.headers: “X Y” is not the name of"),
+        (
+            _hook(f"{HTTPS}, headers: {{X: ü}}"),
+            "1: channels.c.headers: the value of “X” has letters",
         ),
         ("channels: {c: {kind: slack}}", "1: channels.c: needs either channel: or webhook:"),
         (

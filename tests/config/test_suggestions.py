@@ -47,7 +47,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ("topics: agent", "1: topics", "as in topics: {agents: {query: agent}}"),
         ("web: 8080", "1: web", "as in web: {listen: 127.0.0.1:8080}, or on"),
         ("email: {host: m.org, from: a@b.c}", "1: email", "is not a setting here; write smtp:"),
-        (SLACK + "  c: {kind: discord}", "3: channels.c.kind", "email, file, slack; any other"),
+        (SLACK + "  c: {kind: discord}", "3: channels.c.kind", "slack, webhook; any other"),
         (SLACK + "  c: {kind: Mail}", "3: channels.c.kind", "kind of channel; write email"),
         (MAIL + "email: 'a@b, c@d'}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
         (MAIL + "email: [a@b c@d]}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),

@@ -83,7 +83,7 @@ def _template(name: str, info: ValidationInfo) -> str:
     if name not in names:
         near = nearest(name, sorted(names))
         file = f"{_FOLDER}/{name}{_SUFFIX}"
-        raise ValueError(f"there is no {file}, built in or in the folder of templates:{near}")
+        raise ValueError(f"there is no {file}, built in or in the folder of templates{near}")
     return name
 
 
@@ -153,7 +153,7 @@ class WebhookOptions(ChannelOptions):
 
 
 class Webhook(Channel):
-    """The channel `kind: webhook`: a digest is one post, or several if its template says so."""
+    """The channel `kind: webhook`: a digest is one post, or as its template says several."""
 
     kind = "webhook"
     Options = WebhookOptions
@@ -187,7 +187,7 @@ class Webhook(Channel):
         return _parts(self._shaped(templates, digest=None, notice=notice, data=data))
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
-        """Post the stored text. 410 says for good that there is nothing at this address."""
+        """Post the stored text. 410 says that the address is permanently gone."""
         options = self.options
         answer = post_for_answer(
             options.url.reveal(),

@@ -1,7 +1,7 @@
 """The signature of a webhook, after Standard Webhooks 1.0 (https://www.standardwebhooks.com).
 
-The id, the time and the bytes of the body are signed, so that a receiver can tell what was changed
-and what is sent a second time by somebody else.
+The id, the time and the bytes of the body are signed, so that a receiver recognises a body that was
+changed on its way, and an old post that another machine repeats.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from monitor.store.engine.sql import among, fetch, insert_or_update
 ALL = ""
 # `how` of an address that a mail server refused.
 REFUSED = "refused"
-# `how` of a channel whose service says that there is nothing at its address for good.
+# `how` of a channel whose service calls its address permanently gone.
 GONE = "gone"
 
 _row = schema.suppression.c
@@ -113,7 +113,7 @@ def stop_refused(
 
 
 def stop_gone(tx: Transaction, delivery: Delivery, reason: str, now: datetime) -> bool:
-    """Stop a recipient that is gone for good, and withhold this delivery; return whether it was.
+    """Stop a recipient that is gone, and withhold this delivery; return whether it was.
 
     Tests and notices to the operator do not count.
     """
