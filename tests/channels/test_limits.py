@@ -1,10 +1,11 @@
-"""Digests of all shapes against the limits of mail, pages and Slack.
+"""Digests of all shapes against the limits of mail, pages, Slack and webhooks.
 
 make limits                 10,000 of them, from new seeds each time
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from datetime import timedelta
@@ -20,6 +21,8 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import PAGE_LIMIT, render_pages
 from monitor.channels.slack.blocks import render_digest as render_slack
+from monitor.channels.webhook.body import BODY_LIMIT
+from monitor.channels.webhook.channel import Webhook, WebhookOptions
 from monitor.digest.layout import byte_count
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
@@ -36,11 +39,21 @@ from monitor.model import (
     SourceWarning,
     TopicWhy,
 )
+from monitor.setting_types import SettingsContext
 from tests.channels.samples import AT, HOSTILE, delivery
+from tests.servers.chats import CHATS
 from tests.servers.slack import is_valid, texts_of
 
 EXAMPLES = int(os.environ.get("LIMITS", "200"))
 TEMPLATES = JinjaTemplates()
+
+
+def _hook(template: str | None) -> Webhook:
+    raw = {"url": "https://example.org/a"} | ({"template": template} if template else {})
+    options = WebhookOptions.model_validate(raw, context=SettingsContext())
+    return Webhook("team", options, TEMPLATES)
+
+
 OURS = Mail("email", (), SmtpServer(SmtpSettings(host="localhost", sender="p@example.org")))
 
 # What texts are made from: plain, wide, markup, mathematics, entities that grow when escaped.
@@ -152,6 +165,21 @@ class Numbered:
         return f"{text} ⟦{values['entry'].paper_id}⟧" if listed else text
 
 
+HOOKS = {name: _hook(name) for name in (None, *CHATS)}
+
+
+def check_webhook(made: Digest, template: str | None) -> None:
+    texts = [part.body["json"] for part in HOOKS[template].render(made, TEMPLATES)]
+    assert all(byte_count(text) <= BODY_LIMIT for text in texts)
+    parts = list(map(json.loads, texts))
+    if template is None:
+        [body] = parts
+        listed = [len(section["papers"]) for section in body["data"]["sections"]]
+        assert sum(listed) + body["data"]["left"] == made.papers
+    else:
+        assert [CHATS[template](part) for part in parts] == [""] * len(parts)
+
+
 def check_slack(made: Digest) -> None:
     messages = [part.body for part in render_slack(made, Numbered(), menus=True)]
     for message in messages:
@@ -170,8 +198,9 @@ def check_slack(made: Digest) -> None:
     derandomize="LIMITS" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
-@given(digests())
-def test_M15_E16_no_digest_breaks_a_limit(made: Digest) -> None:
+@given(digests(), st.sampled_from([None, *CHATS]))
+def test_M15_E16_no_digest_breaks_a_limit(made: Digest, template: str | None) -> None:
     check_mail(made)
+    check_webhook(made, template)
     check_pages(made)
     check_slack(made)
