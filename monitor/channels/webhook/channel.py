@@ -15,7 +15,14 @@ from typing import Annotated, Any, NoReturn
 from urllib.parse import urlsplit
 
 import structlog
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from monitor.channels.base import Channel, ChannelOptions
 from monitor.channels.post import DEADLINE, Headers, outcome_of, post_for_answer
@@ -103,6 +110,9 @@ class WebhookOptions(ChannelOptions):
         tuple[Annotated[Secret, AfterValidator(_signing)], ...],
         BeforeValidator(one_or_more),
         SOME,
+        WithJsonSchema(
+            {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+        ),
         Unset("not signed"),
     ] = Field(
         (),
