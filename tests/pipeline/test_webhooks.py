@@ -147,6 +147,40 @@ def test_what_is_gone_and_the_only_channel_waits_for_the_next_digest(
     assert sorted(told) == sorted([AGENTS[0], APART[0]])
 
 
+def test_the_rest_of_a_digest_in_parts_is_sent_when_its_channel_is_resumed(
+    house: House, web: MisbehavingServer
+) -> None:
+    by_webhook(house, web, template="discord")
+    house.settings["subscriptions"]["lab"]["max"] = 40
+    house.make_due(*((f"{AGENTS[0]}, No. {n}", f"{n}. {AGENTS[1]}") for n in range(20)))
+    answers = iter([Answer(), Answer(410)])
+    web.decides(HOOK, lambda _: next(answers, Answer()))
+    house.run()
+    assert len(web.requests) == 2
+    count = len(house.states())
+    assert house.states().count(DeliveryState.SUPPRESSED) == count - 1 > 1
+    with house.opened() as app:
+        assert wishes.lift(app.runtime, "team")
+    house.run_after(hours=1)
+    assert set(house.states()) == {DeliveryState.SENT}
+    told = " ".join(asked.body.decode() for asked in web.requests)
+    assert [n for n in range(20) if f"No. {n}]" not in told] == []
+    house.next_morning(APART)
+    assert "No. 7]" not in web.requests[-1].body.decode()
+
+
+def test_what_may_have_arrived_before_410_stays_unknown(due: House, web: MisbehavingServer) -> None:
+    answers = iter([Answer(503), Answer(410)])
+    web.decides(HOOK, lambda _: next(answers))
+    due.run()
+    due.run_after(minutes=20)
+    assert due.states() == [DeliveryState.UNKNOWN]
+    [row] = due.read(suppressions.listing, due.clock.now())
+    assert row.how == "gone"
+    due.run_after(minutes=20)
+    assert len(web.requests) == 2, "nothing more is posted"
+
+
 def test_a_notice_or_test_that_is_told_of_410_stops_nothing(
     house: House, web: MisbehavingServer
 ) -> None:

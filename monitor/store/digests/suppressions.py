@@ -22,7 +22,13 @@ import sqlalchemy as sa
 from monitor.model import Delivery, DeliveryState, Suppression
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.store.digests import incidents
-from monitor.store.digests.deliveries import WAITING, conditions_for, reaches_recipient
+from monitor.store.digests.deliveries import (
+    WAITING,
+    WAITS_AGAIN,
+    conditions_for,
+    of_first_part,
+    reaches_recipient,
+)
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, insert_or_update
@@ -70,11 +76,13 @@ def lift(tx: Transaction, recipient: str, subscription: str, now: datetime) -> b
     """Send a recipient what is composed from now on; return whether there was a suppression.
 
     Earlier refusals of the address no longer count. What was withheld because a channel was `GONE`
-    is in its next digest.
+    is in its next digest; the rest of one in parts is sent as it is.
     """
     this = {"address": address_of(recipient), "subscription": subscription}
-    ends = sa.update(schema.suppression).filter_by(**this, how=GONE).where(_in_force(now))
-    if tx.execute(ends.values(until=now)).rowcount == 1:
+    since = tx.scalar(sa.select(_row.since).filter_by(**this, how=GONE).where(_in_force(now)))
+    if since is not None:
+        tx.execute(sa.update(schema.suppression).filter_by(**this).values(until=now))
+        _resume_parts(tx, recipient.strip(), since, now)
         return True
     ended = sa.delete(schema.suppression).filter_by(**this).where(_row.how != GONE)
     if tx.execute(ended).rowcount != 1:
@@ -82,6 +90,17 @@ def lift(tx: Transaction, recipient: str, subscription: str, now: datetime) -> b
     refused = _delivery.address_refused_at.is_not(None), *conditions_for(recipient.strip())
     tx.execute(sa.update(schema.delivery).where(*refused).values(address_refused_at=None))
     return True
+
+
+def _resume_parts(tx: Transaction, recipient: str, since: datetime, now: datetime) -> None:
+    """Let the parts wait again whose first part was sent before their recipient was stopped."""
+    of_sent = of_first_part("state") == DeliveryState.SENT
+    was_withheld = _delivery.state == DeliveryState.SUPPRESSED, _delivery.withheld_at >= since
+    ids = tx.scalars(
+        sa.select(_delivery.id).where(of_sent, *was_withheld, *conditions_for(recipient))
+    )
+    waits = {"state": WAITS_AGAIN, "withheld_at": None, "error": "", "changed_at": now}
+    tx.execute(sa.update(schema.delivery).where(among(_delivery.id, ids.all())).values(waits))
 
 
 def stop_refused(
