@@ -42,7 +42,7 @@ def suppress(
 
 
 def lift(store: Database, who: str, subscription: str = suppressions.ALL) -> bool:
-    return writing(store, suppressions.lift, who, subscription)
+    return writing(store, suppressions.lift, who, subscription, NOW)
 
 
 def claimed_of(store: Database, now: datetime = NOW) -> list[tuple[str, str]]:
