@@ -6,7 +6,7 @@ All output that is not our own markup is escaped, also that of macros and `{% se
     *.txt.j2    plain text
     slack/*.j2  Slack's mrkdwn, where `&`, `<` and `>` are escaped and nothing else
     *.json.j2   JSON, where a value is escaped to stand between quotes
-    *.md.j2     Markdown, for JSON templates alone: of chats, or as Zulip has it
+    *.md.j2     Markdown, which JSON templates put into messages of chats, or as Zulip has it
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from monitor.digest.layout import batches, byte_count
 from monitor.digest.links import Link
 from monitor.digest.passage import Passage
 from monitor.digest.sentence_value import Span
-from monitor.digest.wording import Found, escape_mrkdwn
+from monitor.digest.wording import ZERO_WIDTH, Found, escape_mrkdwn
 from monitor.errors import Fault, TemplateError, nearest
 from monitor.model import (
     AboutSubscription,
@@ -78,6 +78,8 @@ _INPUTS = attrgetter(
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
 _SHIPPED = resource("templates")
+# The folders of users' templates.
+_FOLDERS = ("mail/", "short/", "slack/", "web/", "webhook/")
 # A channel names it in `template:`.
 _OF_WEBHOOKS = re.compile(r"webhook/[^/]+\.json\.j2")
 _NAMING = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
@@ -197,7 +199,7 @@ def _templates_in(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        meant = name.endswith(".j2") or name.startswith(("mail/", "slack/", "web/", "webhook/"))
+        meant = name.endswith(".j2") or name.startswith(_FOLDERS)
         if path.is_file() and not hidden and meant and not name.endswith(("~", ".md")):
             yield name
 
@@ -311,7 +313,6 @@ def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = 
 _OPENS_MARKDOWN = re.compile(r"[\\`*_~|\[\]]")
 # Signs that begin the name of a person or channel, or an address: parted from it, they are text.
 _OPENS_MENTION = re.compile(r"[@<]")
-_ZERO_WIDTH = "\u200b"
 _CUT = "…"
 
 
@@ -328,13 +329,13 @@ def escape_json(text: str) -> str:
 
 def escape_markdown(text: str) -> str:
     escaped = _OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text)
-    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{_ZERO_WIDTH}", escaped)
+    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", escaped)
 
 
 def escape_zulip(text: str) -> str:
     """Zulip knows no backslashes: behind each sign stands a space of no width instead."""
-    parted = _OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{_ZERO_WIDTH}", text)
-    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{_ZERO_WIDTH}", parted)
+    parted = _OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", text)
+    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", parted)
 
 
 def _markdown_link(escape_text: Escape, text: str | Passage, url: str) -> Markup:

@@ -461,6 +461,10 @@ def _reading_of(source: SourceReport, zone: str) -> str:
 # ── plain text ──────────────────────────────────────────────────────────────────────
 
 
+# Not seen: it parts a sign that would begin a mention or a tag from what follows.
+ZERO_WIDTH = "\u200b"
+
+
 def escape_mrkdwn(text: str) -> str:
     """Escape as Slack's formatting page asks: `&`, `<` and `>`, and nothing else."""
     return html.escape(text, quote=False)

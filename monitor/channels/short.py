@@ -1,0 +1,137 @@
+"""A digest as short messages for phones and chats: a few lines a paper, cut between papers; pure.
+
+They are text (`txt`) or Markdown (`md`), as the templates of `short/` write them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from monitor.digest.about import subject
+from monitor.digest.layout import batches, shorten
+from monitor.digest.sections import body_sections
+from monitor.digest.sections.lead import LEAD, leading
+from monitor.digest.sections.topics import TOPICS
+from monitor.digest.wording import shorten_text
+from monitor.model import Digest, Notice, Templates
+from monitor.text import clean
+
+Form = Literal["txt", "md"]
+
+BETWEEN = "\n\n"
+# Room in a title for ` (12 of 15)`.
+_NUMBER_SIZE = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most characters of a title, and the largest text as `size_of` measures it."""
+
+    title: int
+    text: int
+    size_of: Callable[[str], int] = len
+
+
+def render_digest(
+    digest: Digest, templates: Templates, form: Form, limits: Limits
+) -> tuple[Short, ...]:
+    """Return a digest as messages, as many as its papers need."""
+    return _messages(subject(digest), _pieces(digest, templates, form), limits)
+
+
+def render_notice(
+    notice: Notice, templates: Templates, form: Form, limits: Limits
+) -> tuple[Short, ...]:
+    text = templates.render(f"short/notice.{form}.j2", notice=notice)
+    return _messages(clean(notice.subject), text.split(BETWEEN), limits)
+
+
+def show_at_most(digest: Digest, count: int) -> Digest:
+    """Return a digest of `count` papers, from 1; the others are left to the archive."""
+    return shorten(replace(digest, at_most=count), digest.full, count, count)
+
+
+def fit_one(digest: Digest, templates: Templates, form: Form, limits: Limits) -> Digest:
+    """Return a digest with as many papers as one message holds, or unchanged if it holds none."""
+
+    def is_too_long(count: int) -> bool:
+        return len(render_digest(show_at_most(digest, count), templates, form, limits)) > 1
+
+    most = min(digest.papers, digest.at_most or digest.papers)
+    count = bisect_right(range(1, most + 1), False, key=is_too_long)
+    return show_at_most(digest, count) if count else digest
+
+
+def _pieces(digest: Digest, templates: Templates, form: Form) -> Iterator[str]:
+    """Yield the parts of a digest that stay whole: what it is, each paper, what is left."""
+
+    def write(name: str, **values: object) -> str:
+        return templates.render(f"short/{name}.{form}.j2", digest=digest, **values)
+
+    yield write("head")
+    lead = leading(digest, {entry.paper_id for entry in digest.best(digest.full)})
+    above = {first.paper_id for first in lead}
+    for name in body_sections(digest):
+        if name == LEAD.name:
+            for number, first in enumerate(lead):
+                line = write("lead", first=first, is_heading=not number)
+                yield f"{line}\n{write('title_line', entry=first.entry)}"
+        elif name == TOPICS.name:
+            for group in digest.groups:
+                heading = f"{write('topics', group=group)}{BETWEEN}"
+                for entry in group.entries:
+                    if entry.paper_id not in above:
+                        yield f"{heading}{write('title_line', entry=entry)}"
+                        heading = ""
+        else:
+            yield write(name)
+    yield write("foot")
+
+
+def _messages(title: str, pieces: Iterable[str], limits: Limits) -> tuple[Short, ...]:
+    """Share pieces among messages; with several, each title has its number."""
+    between = limits.size_of(BETWEEN)
+    whole = (part for piece in pieces if piece for part in _cut(piece, limits))
+    texts = [
+        BETWEEN.join(batch)
+        for batch in batches(
+            whole, limits.text + between, lambda piece: limits.size_of(piece) + between
+        )
+    ]
+    if len(texts) <= 1:
+        return (Short(shorten_text(title, limits.title), "".join(texts)),)
+    title = shorten_text(title, max(limits.title - _NUMBER_SIZE, 1))
+    return tuple(
+        Short(f"{title} ({number} of {len(texts)})", text) for number, text in enumerate(texts, 1)
+    )
+
+
+def _cut(piece: str, limits: Limits) -> Iterator[str]:
+    """Cut a piece that is longer than a message: at the ends of lines, and within longer lines."""
+    if limits.size_of(piece) <= limits.text:
+        yield piece
+        return
+    lines = (part for line in piece.split("\n") for part in _cut_line(line, limits))
+    for batch in batches(lines, limits.text, lambda line: limits.size_of(f"{line}\n")):
+        if text := "\n".join(batch).strip():
+            yield text
+
+
+def _cut_line(line: str, limits: Limits) -> Iterator[str]:
+    while limits.size_of(f"{line}\n") > limits.text:
+        is_too_long: Callable[[int], bool] = lambda end: (
+            limits.size_of(f"{line[:end]}\n") > limits.text
+        )
+        end = max(bisect_right(range(1, len(line) + 1), False, key=is_too_long), 1)
+        yield line[:end]
+        line = line[end:]
+    yield line
