@@ -117,6 +117,7 @@ CHANNELS: Kinds[Channel] = Kinds(
         "slack": "monitor.channels.slack.channel:Slack",
         "file": "monitor.channels.file:Pages",
         "webhook": "monitor.channels.webhook.channel:Webhook",
+        "ntfy": "monitor.channels.ntfy:Ntfy",
     },
     {"mail": "email", "smtp": "email", "html": "file", "page": "file"},
     {},

@@ -14,11 +14,13 @@ from pydantic import BaseModel
 
 from monitor.channels.retry_policy import AfterUnknown
 from monitor.channels.slack import SlackSettings
+from monitor.digest.layout import beyond_at_most
 from monitor.errors import UsageError
 from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    DigestGroup,
     Notice,
     Outcome,
     Rendered,
@@ -112,6 +114,10 @@ class Channel(ABC):
     def leaves_papers(self, digest: Digest) -> bool:
         """Return whether messages leave papers of a digest to the archive, for its `at_most`."""
         return False
+
+    def left_to_archive(self, digest: Digest) -> tuple[DigestGroup, ...]:
+        """Return the papers of a digest that messages leave to the archive, by topic."""
+        return beyond_at_most(digest) if self.leaves_papers(digest) else ()
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         """Return a notice to the operator as parts; by default its subject and text."""

@@ -127,11 +127,14 @@ def _cut(piece: str, limits: Limits) -> Iterator[str]:
 
 
 def _cut_line(line: str, limits: Limits) -> Iterator[str]:
-    while limits.size_of(f"{line}\n") > limits.text:
-        is_too_long: Callable[[int], bool] = lambda end: (
-            limits.size_of(f"{line[:end]}\n") > limits.text
-        )
-        end = max(bisect_right(range(1, len(line) + 1), False, key=is_too_long), 1)
-        yield line[:end]
-        line = line[end:]
-    yield line
+    start = 0
+
+    def is_too_long(end: int) -> bool:
+        return limits.size_of(f"{line[start:end]}\n") > limits.text
+
+    while is_too_long(len(line)):
+        ends = range(start + 1, len(line) + 1)
+        end = start + max(bisect_right(ends, False, key=is_too_long), 1)
+        yield line[start:end]
+        start = end
+    yield line[start:]

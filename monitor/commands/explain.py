@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from monitor.digest.layout import left_out, shorten
+from monitor.digest.layout import beyond_at_most
 from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
@@ -202,13 +202,11 @@ def _is_left_to_archive(
     runtime: Runtime, channels: Collection[str], digest: Digest, paper_id: int
 ) -> bool:
     """Whether a message of a digest has not shown a paper; pages show all."""
-    if not digest.at_most:
-        return False
-    sent_by = map(runtime.channels.get, channels)
-    if not any(channel is None or channel.leaves_papers(digest) for channel in sent_by):
-        return False
-    rest = left_out(digest, shorten(digest, digest.full, digest.titles, digest.at_most))
-    return any(entry.paper_id == paper_id for group in rest for entry in group.entries)
+    rests = (
+        beyond_at_most(digest) if channel is None else channel.left_to_archive(digest)
+        for channel in map(runtime.channels.get, channels)
+    )
+    return any(entry.paper_id == paper_id for rest in rests for g in rest for entry in g.entries)
 
 
 def find_paper(tx: Transaction, reference: str) -> StoredPaper:

@@ -97,6 +97,13 @@ def left_out(digest: Digest, shown: Digest) -> tuple[DigestGroup, ...]:
     return tuple(group for group in groups if group.entries)
 
 
+def beyond_at_most(digest: Digest) -> tuple[DigestGroup, ...]:
+    """Return what of a digest a message with `at_most` papers does not show."""
+    if not digest.at_most:
+        return ()
+    return left_out(digest, shorten(digest, digest.full, digest.titles, digest.at_most))
+
+
 def most_that_fit(fits: Callable[[int, int], bool], full: int, titles: int) -> tuple[int, int]:
     """Return how many papers in full and how many titles fit; titles are given up last."""
     if fits(full, titles):

@@ -19,6 +19,7 @@ from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
+from monitor.channels.ntfy import Ntfy
 from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.channel import Slack
 from monitor.channels.webhook.channel import Webhook
@@ -151,6 +152,15 @@ class TestSlackWebhook(ChannelContract):
     def failing(self, folder: Path) -> Iterator[Channel]:
         with closed_port() as port:
             yield self.open(folder, webhook=f"http://127.0.0.1:{port}/services/a")
+
+
+class TestNtfy(ChannelContract):
+    kind = Ntfy
+    settings: ClassVar[dict[str, Any]] = {"topic": "papers-7Kq2", "token": "tk_abcdef"}
+    accepted = b'{"id": "sPs71M8A2T", "event": "message", "topic": "papers-7Kq2"}'
+
+    def posting_to(self, folder: Path, url: str) -> Channel:
+        return self.open(folder, url=url.removesuffix("/hooks/a"), allow_private=True)
 
 
 sys.path.insert(0, str(EXAMPLE))
