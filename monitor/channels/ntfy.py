@@ -18,10 +18,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from monitor.channels import short
 from monitor.channels.base import Channel, ChannelOptions, down
-from monitor.channels.post import Answer, outcome_of, post_for_answer
+from monitor.channels.post import DEADLINE, Answer, outcome_of, post_for_answer
 from monitor.channels.retry_policy import AfterUnknown
 from monitor.channels.short import Limits, Short
 from monitor.digest.layout import byte_count, left_out
+from monitor.digest.wording import shorten_text
 from monitor.http.addresses import MASK
 from monitor.model import (
     Delivery,
@@ -35,6 +36,7 @@ from monitor.model import (
     Templates,
 )
 from monitor.setting_types import Line, Secret, is_loopback
+from monitor.text import clean
 
 PUBLIC_SERVER = "https://ntfy.sh"
 
@@ -43,6 +45,7 @@ MESSAGE_BYTES = 4_095
 # ntfy reads a document of twice that size, escapes and all; 2,000 bytes are for the other fields.
 _ROOM = 2 * (MESSAGE_BYTES + 1) - 2_000
 _TITLE_LENGTH = 200
+_LONGEST_ERROR = 200
 
 # A server takes 60 requests at once by default, and then one in 5 seconds.
 SECONDS_BETWEEN_MESSAGES = 1.0
@@ -148,6 +151,7 @@ class Ntfy(Channel):
     Options = NtfyOptions
     min_interval = SECONDS_BETWEEN_MESSAGES
     unknown: AfterUnknown = "resend"
+    deadline = DEADLINE
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
         page = digest.about.archive_url
@@ -176,10 +180,12 @@ class Ntfy(Channel):
             commit_handoff,
             headers={"Content-Type": "application/json", **self._login()},
             allow_private=self.options.allow_private,
+            deadline=self.deadline,
         )
         if isinstance(answer, Outcome):
             return answer
-        return _outcome(replace(answer, said=answer.said.replace(topic, MASK)), stored)
+        said = str(_fields(answer).get("error") or answer.said)
+        return _outcome(replace(answer, said=self._masked(said)), stored)
 
     def check(self) -> str:
         """Ask whether the server is up. Whether it takes the topic shows when something is sent."""
@@ -194,6 +200,11 @@ class Ntfy(Channel):
         if _fields(answer).get("healthy") is True:
             return ""
         return f"{answer.host} answered {answer.status}, and not as a server of ntfy that is up"
+
+    def _masked(self, said: str) -> str:
+        for secret in filter(None, (self.options.topic, self.options.token)):
+            said = said.replace(secret.reveal(), MASK)
+        return shorten_text(clean(said), _LONGEST_ERROR)
 
     def _login(self) -> dict[str, str]:
         token = self.options.token
