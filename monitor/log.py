@@ -93,7 +93,7 @@ def _quieten_libraries() -> None:
 
     httpx logs whole URLs at INFO, and with them the secrets in the addresses of webhooks and APIs.
     """
-    for talkative in ("httpx", "httpcore", "slack_sdk", "alembic", "uvicorn"):
+    for talkative in ("httpx", "httpcore", "urllib3", "slack_sdk", "alembic", "uvicorn"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
     # A queue whose server is down logs a traceback for each connection; `Outages` logs it once.
     for repetitive in ("procrastinate", "psycopg"):

@@ -118,6 +118,7 @@ CHANNELS: Kinds[Channel] = Kinds(
         "file": "monitor.channels.file:Pages",
         "webhook": "monitor.channels.webhook.channel:Webhook",
         "ntfy": "monitor.channels.ntfy:Ntfy",
+        "apprise": "monitor.channels.apprise.channel:AppriseChannel",
     },
     {"mail": "email", "smtp": "email", "html": "file", "page": "file"},
     {},

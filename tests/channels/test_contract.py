@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import pytest
 
 from monitor import config, testing
+from monitor.channels.apprise.channel import AppriseChannel
 from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.sendmail import Sendmail
@@ -20,12 +22,15 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.ntfy import Ntfy
+from monitor.channels.post import DEFAULT_WAIT
 from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.channel import Slack
 from monitor.channels.webhook.channel import Webhook
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
+from monitor.model import DeliveryState
 from monitor.testing import ChannelContract
+from monitor.testing.channels import Reply
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp, closed_port
@@ -161,6 +166,25 @@ class TestNtfy(ChannelContract):
 
     def posting_to(self, folder: Path, url: str) -> Channel:
         return self.open(folder, url=url.removesuffix("/hooks/a"), allow_private=True)
+
+
+class TestApprise(ChannelContract):
+    kind = AppriseChannel
+    settings: ClassVar[dict[str, Any]] = {"url": "gotify://chat.example.org/Aabcdef12345678"}
+
+    def posting_to(self, folder: Path, url: str) -> Channel:
+        host = urlsplit(url).netloc
+        return self.open(folder, url=f"gotify://{host}/Aabcdef12345678", limit="500")
+
+    @pytest.mark.parametrize("seconds", ["7", None])
+    def test_429_is_tried_again_when_the_server_says(
+        self, tmp_path: Path, seconds: str | None
+    ) -> None:
+        """Apprise does not pass on what the server says: it is our own wait."""
+        headers = {"Retry-After": seconds} if seconds else {}
+        [outcome], _ = self._posted_to(tmp_path, Reply(429, headers))
+        assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, False)
+        assert outcome.retry_after == DEFAULT_WAIT
 
 
 sys.path.insert(0, str(EXAMPLE))

@@ -1,0 +1,1 @@
+"""Services that the library Apprise knows: chats, and what pushes to phones."""
