@@ -77,6 +77,15 @@ def _entry_points(group: str, places: tuple[str, ...]) -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=group)}
 
 
+def _write_instead(template: str, address: str) -> str:
+    """Say how a service is reached that has no kind of its own: by a template, by Apprise."""
+    ways = (
+        f"kind: webhook with template: {template}" if template else "",
+        f'kind: apprise with url: "{address}"' if address else "",
+    )
+    return f"write {', or '.join(filter(None, ways))}"
+
+
 SOURCES: Kinds[Source] = Kinds(
     "source",
     {
@@ -120,8 +129,20 @@ CHANNELS: Kinds[Channel] = Kinds(
         "ntfy": "monitor.channels.ntfy:Ntfy",
         "apprise": "monitor.channels.apprise.channel:AppriseChannel",
     },
-    {"mail": "email", "smtp": "email", "html": "file", "page": "file"},
-    {},
+    {"mail": "email", "smtp": "email", "html": "file", "page": "file", "ntfy.sh": "ntfy"},
+    {
+        "discord": _write_instead("discord", "discord://WEBHOOK_ID/WEBHOOK_TOKEN"),
+        r"(?:ms|microsoft)?[-_ ]*teams": _write_instead("teams", "THE ADDRESS OF THE WORKFLOW"),
+        "mattermost": _write_instead("mattermost", "mmosts://HOST/TOKEN"),
+        "zulip": _write_instead("zulip", "zulip://BOT@ORGANIZATION/KEY/STREAM"),
+        "n8n": _write_instead("n8n", ""),
+        "telegram": _write_instead("", "tgram://BOT_TOKEN/CHAT_ID/?mdv=v2"),
+        "matrix": _write_instead("", "matrixs://ACCESS_TOKEN@HOST/#ROOM"),
+        r"rocket[-_. ]*chat": _write_instead("", "rockets://TOKEN/TOKEN@HOST/#CHANNEL"),
+        "signal": _write_instead("", "signals://HOST/FROM/TO"),
+        "gotify": _write_instead("", "gotifys://HOST/TOKEN"),
+        "pushover": _write_instead("", "pover://USER@TOKEN"),
+    },
     "; any other is a plug-in of some 40 lines: see Adding a channel, docs/contributing.md",
     complete,
 )

@@ -42,6 +42,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Each library, and each module of Python that does I/O or brings in chance: its only homes.
 HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/engine/migrate.py",),
+    "apprise": ("channels/apprise/service.py",),
     "apscheduler": ("service/jobs.py", "service/pools.py"),
     "atexit": ("cli/__init__.py", "sources/sandbox.py"),
     "asyncio": (
@@ -184,6 +185,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "threading": (
         "http/*",
         "app.py",
+        "channels/apprise/*",
         "channels/email/oauth.py",
         "channels/file.py",
         "commands/heartbeat.py",
@@ -244,6 +246,7 @@ ANYWHERE = {
 PURE = (
     "channels/email/render.py",
     "channels/retry_policy.py",
+    "channels/short.py",
     "channels/slack/blocks.py",
     "channels/slack/menus.py",
     "diff/*",

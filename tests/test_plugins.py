@@ -100,6 +100,34 @@ def test_each_built_in_kind_is_there() -> None:
         (plugins.SOURCES.load, "fed", "did you mean “feed”?"),
         (plugins.SOURCES.load, "zzz", f"there are: {', '.join(sorted(plugins.SOURCES.built_in))}"),
         (plugins.CHANNELS.load, "e-mail", "did you mean “email”?"),
+        (
+            plugins.CHANNELS.load,
+            "Discord",
+            "write kind: webhook with template: discord, or kind: apprise with url: "
+            '"discord://WEBHOOK_ID/WEBHOOK_TOKEN"',
+        ),
+        (
+            plugins.CHANNELS.load,
+            "ms-teams",
+            "write kind: webhook with template: teams, or kind: apprise with url: "
+            '"THE ADDRESS OF THE WORKFLOW"',
+        ),
+        (
+            plugins.CHANNELS.load,
+            "mattermost",
+            "write kind: webhook with template: mattermost, or kind: apprise with url: "
+            '"mmosts://HOST/TOKEN"',
+        ),
+        (
+            plugins.CHANNELS.load,
+            "telegram",
+            'write kind: apprise with url: "tgram://BOT_TOKEN/CHAT_ID/?mdv=v2"',
+        ),
+        (
+            plugins.CHANNELS.load,
+            "matrix",
+            'write kind: apprise with url: "matrixs://ACCESS_TOKEN@HOST/#ROOM"',
+        ),
     ],
 )
 def test_an_unknown_kind_is_refused_with_the_nearest(

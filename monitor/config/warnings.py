@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, SecretStr
 
-from monitor.channels.slack import BASE_URL
+from monitor.channels.slack import BASE_URL, service_of
 from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
 from monitor.config.yaml_positions import Path as Where
 from monitor.match import meant_by
 from monitor.model import Role
+from monitor.plugins import CHANNELS
 from monitor.setting_types import LOOPBACK, Secret, Variable, is_loopback
 from monitor.sources.api.about import AboutOptions
 
@@ -46,6 +47,7 @@ def doubt(settings: Settings, written: Written) -> None:
             _doubt_sources(topic, settings, written)
     _doubt_use(settings, written)
     _doubt_servers(settings, written)
+    _doubt_webhooks(settings, written)
     _doubt_pages(settings, written)
     _doubt_secrets(settings, written)
 
@@ -160,6 +162,27 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
     if is_of_slack and "xoxb-" not in token:
         bot = "the Bot User OAuth Token, which begins with xoxb-"
         written.warn(("slack", "token"), f"this is not the token of a bot; write {bot}")
+
+
+def _doubt_webhooks(settings: Settings, written: Written) -> None:
+    """Slack's form of messages is no other service's. `allow_private` is set of gateways alone."""
+    for channel in settings.channels.values():
+        secret = getattr(channel.options, "webhook", None)
+        if channel.kind != "slack" or not isinstance(secret, Secret):
+            continue
+        service = service_of(secret.reveal())
+        is_gateway = getattr(channel.options, "allow_private", None) is not None
+        is_here = is_loopback(urlsplit(secret.reveal()).hostname)
+        where = ("channels", channel.name, "webhook")
+        if service and service != "slack":
+            advice = CHANNELS.hint(service)
+            written.warn(where, f"is an address of {service.capitalize()}, not of Slack; {advice}")
+        elif not (service or is_gateway or is_here):
+            written.warn(
+                where,
+                "is not an address of Slack; for a receiver of your own write kind: webhook, for a "
+                "gateway to Slack also allow_private: true",
+            )
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:

@@ -391,7 +391,12 @@ def test_what_is_no_mention_stays() -> None:
         ("nothing-like-it://x", "https://appriseit.com lists them"),
         ("tgram://", "https://appriseit.com/services/telegram/"),
         (f"tgram://{BOT}/1/2", "has 2 recipients; write a channel for each"),
-        ("mailto://ada:secret@example.org", "write allow: [email]"),
+        ("mailto://ada:secret@example.org", "write kind: email"),
+        (
+            "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ",
+            "kind: slack",
+        ),
+        ("json://ada:secret@example.org", "write allow: [custom_json]"),
         (f"gotify://h/{SECRET}?retry=3", "may not have retry="),
         (f"gotify://h/{SECRET}?redirect=yes", "may not have redirect="),
         (f"gotify://h/{SECRET}?optional=yes", "may not have optional="),

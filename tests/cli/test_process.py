@@ -22,7 +22,7 @@ from tests.servers.smtp import Hold, ScriptedSmtp
 from tests.servers.web import misbehaving_server
 
 PLAIN = {"FORCE_COLOR": "", "TTY_COMPATIBLE": "", "GITHUB_ACTIONS": "", "NO_COLOR": ""}
-LIBRARIES = "numpy alembic feedparser httpx jinja2 slack_sdk"
+LIBRARIES = "numpy alembic feedparser httpx jinja2 slack_sdk apprise requests markdown"
 STAGES = "monitor.pipeline.ingest monitor.pipeline.match monitor.pipeline.compose"
 
 

@@ -135,6 +135,62 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "1: channels.c.headers: the value of “X” has letters",
         ),
         ("channels: {c: {kind: slack}}", "1: channels.c: needs either channel: or webhook:"),
+        # ntfy
+        ("channels: {c: {kind: ntfy}}", "1: channels.c.topic: is missing"),
+        (
+            "channels: {c: {kind: ntfy, url: 'https://ntfy.sh/papers', topic: papers}}",
+            "1: channels.c.url: should be the server alone, https://ntfy.sh; the topic is topic:",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: 'ntfy.sh/papers'}}",
+            "1: channels.c.topic: should be the topic alone; the server is url:",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: my papers}}",
+            "1: channels.c.topic: is no topic: these are 1 to 64 of A-Z, a-z, 0-9, - and _",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: papers, token: Bearer tk_1}}",
+            "1: channels.c.token: should be the access token alone, as in tk_..., without",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: papers, priority: '6'}}",
+            "1: channels.c.priority: should be min, low, default, high or max, not “6”",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: papers, url: 'http://ntfy.example.org'}}",
+            "1: channels.c: url: would send topic and token unencrypted; write https://, or",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: papers, url: 'https://ada:hush@ntfy.example.org'}}",
+            "1: channels.c.url: holds a password; write an access token of ntfy as token:",
+        ),
+        (
+            "channels: {c: {kind: ntfy, topic: papers, url: ntfy.sh}}",
+            "1: channels.c.url: should be the address of the server, as in https://ntfy.sh",
+        ),
+        # Apprise; more addresses are in tests/channels/test_apprise.py
+        ("channels: {c: {kind: apprise}}", "1: channels.c.url: is missing"),
+        (
+            "channels: {c: {kind: apprise, url: 'telegram://1/2'}}",
+            "1: channels.c: url: Apprise has no service telegram://; did you mean “tgram”?",
+        ),
+        (
+            "channels: {c: {kind: apprise, url: 'gotify://h/Aabcdef12345678', limit: '20'}}",
+            "1: channels.c.limit: should be 200 or more, not “20”",
+        ),
+        (
+            "channels: {c: {kind: apprise, url: 'gotify://h/Aabcdef12345678', format: html}}",
+            "1: channels.c.format: should be markdown or text, not “html”",
+        ),
+        (
+            "channels: {c: {kind: apprise, url: 'gotify://h/Aabcdef12345678?retry=2'}}",
+            "1: channels.c: url: may not have retry=; Paper Monitor decides that itself",
+        ),
+        (
+            "channels: {c: {kind: apprise, url: 'syslog://'}}",
+            "1: channels.c: url: “syslog” writes or shows messages on this machine, and is never",
+        ),
         (
             "channels: {c: {kind: slack, channel: '#a', webhook: 'https://example.org/x'}}",
             "1: channels.c: has channel: and webhook:; remove one of them",

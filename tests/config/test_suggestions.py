@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -47,7 +48,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ("topics: agent", "1: topics", "as in topics: {agents: {query: agent}}"),
         ("web: 8080", "1: web", "as in web: {listen: 127.0.0.1:8080}, or on"),
         ("email: {host: m.org, from: a@b.c}", "1: email", "is not a setting here; write smtp:"),
-        (SLACK + "  c: {kind: discord}", "3: channels.c.kind", "slack, webhook; any other"),
+        (SLACK + "  c: {kind: pigeon-post}", "3: channels.c.kind", "email, file, ntfy, slack"),
         (SLACK + "  c: {kind: Mail}", "3: channels.c.kind", "kind of channel; write email"),
         (MAIL + "email: 'a@b, c@d'}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
         (MAIL + "email: [a@b c@d]}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
@@ -225,6 +226,53 @@ def test_a_secret_in_plain_text_is_a_warning_with_the_line_to_write(load: Load) 
     assert '"${HOOK_WEBHOOK}"' in plain["channels.hook.webhook"]
     assert '"${KEYED_API_KEY}"' in plain["sources.keyed.api_key"]
     assert "hush" not in "".join(plain.values())
+
+
+HOOK = """
+channels: {{hook: {{kind: slack, webhook: "{url}"{more}}}}}
+sources: {{page: {{kind: feed, url: "https://example.org/feed"}}}}
+subscriptions: {{lab: {{topics: "*", channels: hook}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "said"),
+    [
+        ("https://hooks.slack.com/services/T0/B0/x", "", ""),
+        ("https://hooks.slack-gov.com/services/T0/B0/x", "", ""),
+        ("http://127.0.0.1:9/services/x", "", ""),
+        ("https://gateway.example.org/slack", ", allow_private: true", ""),
+        (
+            "https://discord.com/api/webhooks/1/x",
+            "",
+            "of Discord, not of Slack; write kind: webhook",
+        ),
+        (
+            "https://ptb.discord.com/api/webhooks/1/x/slack",
+            "",
+            "with template: discord, or kind: ap",
+        ),
+        ("https://lab.webhook.office.com/webhookb2/x", "", "template: teams"),
+        ("https://prod-1.westus.logic.azure.com/workflows/x", "", "template: teams"),
+        ("https://chat.example.org/hooks/" + "a1" * 13, "", "template: mattermost"),
+        ("https://api.telegram.org/bot1:x/sendMessage", "", "tgram://BOT_TOKEN/CHAT_ID"),
+        ("https://lab.zulipchat.com/api/v1/external/slack", "", "template: zulip"),
+        ("https://ntfy.sh/papers", "", "of Ntfy, not of Slack; write ntfy"),
+        ("https://hooks.slack.com.example.org/x", "", "is not an address of Slack; for a receiver"),
+        ("https://example.org/slack.com", "", "write kind: webhook, for a gateway"),
+    ],
+)
+def test_a_webhook_of_another_service_is_a_warning_that_names_the_kind(
+    load: Load, url: str, more: str, said: str
+) -> None:
+    found = load(HOOK.format(url=url, more=more)).warnings
+    warned = [doubt for doubt in found if "plain text" not in doubt.message]
+    if not said:
+        assert warned == []
+        return
+    [doubt] = warned
+    assert doubt.where == "channels.hook.webhook" and said in doubt.message
+    assert urlsplit(url).path not in doubt.message
 
 
 def test_a_secret_has_the_name_that_the_documentation_has(load: Load) -> None:

@@ -349,7 +349,7 @@ def test_a_template_or_a_folder_that_is_not_there_is_named(tmp_path: Path) -> No
 def test_every_template_and_filter_is_documented() -> None:
     docs = (resource("templates").parent / "docs" / "templates.md").read_text()
     named = set(re.findall(r"[\w/]+\.(?:html\.|txt\.|md\.|json\.)?j2", docs))
-    parts = re.compile(r"(layout|paper|found|title_line|footer)\.(html|txt)\.j2$")
+    parts = re.compile(r"(layout|paper|found|title_line|footer)\.(html|txt|md)\.j2$")
     assert {name for name in ALL if not parts.search(name) and name[:6] != "pages/"} <= named
     filters = {*render._FILTERS, "mark", "slack_link", "markdown", "zulip", "messages"}
     filters |= {"markdown_link", "tojson"}

@@ -55,7 +55,7 @@ class AppriseOptions(ChannelOptions):
         None, ge=LEAST_LIMIT, description="the most characters of a message"
     )
     allow: OneOrMore[str] = Field(
-        (), description="services to use that were [not tried](channels.md#apprise)"
+        (), description="services to use that were [not tried](apprise.md#services)"
     )
     unknown: AfterUnknown = Field("resend", description=AFTER_UNKNOWN_WORDS)
 

@@ -36,6 +36,7 @@ TRIED = frozenset(
         *("telegram", "workflows", "zulip"),
     }
 )
+OWN_KINDS = {"email": "email", "ntfy": "ntfy", "slack": "slack"}
 # They show or write what they are given on this machine.
 LOCAL = frozenset(
     {"blink1", "dbus", "glib", "gnome", "macosx", "syslog", "windows", "file", "memory"}
@@ -114,6 +115,8 @@ def _name_of(plugin: type[NotifyBase]) -> str:
 def _permit(name: str, allow: Collection[str]) -> None:
     if name in LOCAL:
         raise ValueError(f"“{name}” writes or shows messages on this machine, and is never used")
+    if name in OWN_KINDS and name not in allow:
+        raise ValueError(f"“{name}” has a kind of its own here: write kind: {OWN_KINDS[name]}")
     if name not in TRIED and name not in allow:
         raise ValueError(
             f"“{name}” has not been tried with Paper Monitor; to use it all the same, write "

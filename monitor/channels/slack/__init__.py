@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -20,8 +22,7 @@ def may_be_private(url: str, allowed: bool | None) -> bool:
 
     Without the setting every host may but Slack's own: it was named for that, as a gateway.
     """
-    host = urlsplit(url).hostname or ""
-    is_own = any(host == own or host.endswith(f".{own}") for own in _OWN_HOSTS)
+    is_own = _is_of(urlsplit(url).hostname or "", _OWN_HOSTS)
     return not is_own if allowed is None else allowed
 
 
@@ -29,6 +30,35 @@ def _app_token(secret: Secret) -> Secret:
     if not secret.reveal().startswith("xapp-"):
         raise ValueError("is no app-level token: these begin with xapp-")
     return secret
+
+
+# Services whose addresses are taken for Slack's, by the end of their hosts.
+_OTHER_HOSTS = {
+    "discord": ("discord.com", "discordapp.com"),
+    "mattermost": ("mattermost.com",),
+    "ntfy": ("ntfy.sh",),
+    "teams": ("webhook.office.com", "logic.azure.com", "powerplatform.com"),
+    "telegram": ("api.telegram.org",),
+    "zulip": ("zulipchat.com",),
+}
+# That of an incoming webhook of Mattermost, on the host of whoever runs it.
+_MATTERMOST_PATH = re.compile(r"/hooks/[a-z0-9]{26}")
+
+
+def service_of(url: str) -> str:
+    """Return whose webhook an address is: `slack`, another service, "" for an unknown one."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_of(host, _OWN_HOSTS):
+        return "slack"
+    for service, hosts in _OTHER_HOSTS.items():
+        if _is_of(host, hosts):
+            return service
+    return "mattermost" if _MATTERMOST_PATH.fullmatch(parts.path) else ""
+
+
+def _is_of(host: str, owned: Iterable[str]) -> bool:
+    return any(host == own or host.endswith(f".{own}") for own in owned)
 
 
 class SlackSettings(Section):
