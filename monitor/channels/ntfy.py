@@ -44,7 +44,7 @@ PUBLIC_SERVER = "https://ntfy.sh"
 MESSAGE_BYTES = 4_095
 # ntfy reads a document of twice that size, escapes and all; 2,000 bytes are for the other fields.
 _ROOM = 2 * (MESSAGE_BYTES + 1) - 2_000
-_TITLE_LENGTH = 200
+_LONGEST_SUBJECT = 200
 _LONGEST_ERROR = 200
 
 # A server takes 60 requests at once by default, and then one in 5 seconds.
@@ -141,7 +141,7 @@ def size_of(text: str) -> int:
     return max(byte_count(text), -(-in_json * MESSAGE_BYTES // _ROOM))
 
 
-LIMITS = Limits(title=_TITLE_LENGTH, text=MESSAGE_BYTES, size_of=size_of)
+LIMITS = Limits(title=_LONGEST_SUBJECT, text=MESSAGE_BYTES, size_of=size_of)
 
 
 class Ntfy(Channel):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Shorter messages would cut the link of a paper.
 LEAST_LIMIT = 200
 
-# A mention of everybody, or of a person by number: in a title it is none. Addresses stay whole.
+# A mention of a whole channel, or of a person by number: in a title it is none. Links stay whole.
 _MENTION = re.compile(rf"https?://\S+|([<@])(?=[^\s{WORD_JOINER}])")
 
 
@@ -171,5 +171,5 @@ class AppriseChannel(Channel):
 
 
 def without_mentions(text: str) -> str:
-    """Return a text that notifies nobody by `@everyone`, `<@1>` or `<!channel>`."""
+    """Return a text in which `@everyone`, `<@1>` and `<!channel>` are no mentions."""
     return _MENTION.sub(lambda match: f"{match[1]}{WORD_JOINER}" if match[1] else match[0], text)

@@ -44,10 +44,10 @@ LOCAL = frozenset(
 
 # Of each limit nine tenths are used, as services count a little otherwise.
 _SHARE = 0.9
-_LONGEST_TITLE = 200
+_LONGEST_SUBJECT = 200
 _CONNECT_SECONDS, _READ_SECONDS = 10.0, 20.0
 
-# What the library logs at the end of a refused request, and where it found no connection.
+# Lines that the library logs of a refused request, and where no connection was made.
 _STATUS = re.compile(r"\berror=(\d{3})\b")
 _NETWORK = "Socket Exception"
 _NOT_CONNECTED = re.compile(
@@ -172,7 +172,7 @@ class Service:
         """
         text = int(self.plugin.body_maxlen * _SHARE)
         text = text if most is None else min(text, most)
-        title = min(self.plugin.title_maxlen or _LONGEST_TITLE, _LONGEST_TITLE)
+        title = min(self.plugin.title_maxlen or _LONGEST_SUBJECT, _LONGEST_SUBJECT)
         if self.plugin.title_maxlen <= 0 or self.plugin.overflow_amalgamate_title:
             title = min(title, text // 4)
             text -= title + len("# \r\n")
