@@ -173,7 +173,7 @@ class Ntfy(Channel):
         stored = delivery.rendered.body
         topic = self.options.topic.reveal()
         document = {"topic": topic, "sequence_id": _sequence_id(delivery), **stored}
-        content = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace").decode()
+        content = json.dumps(document, ensure_ascii=False)
         answer = post_for_answer(
             self.options.url,
             content,

@@ -36,12 +36,12 @@ _TIMES: Mapping[str, Mapping[str, int]] = {
 }
 
 # What is not a transaction, lock or file of the store begins so.
-_BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "post", "fetch")
+_BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "post", "apprise", "fetch")
 _BESIDE_THE_STORE += ("page", "index", "worker", "document")
 
 # Where settling and claiming find what they find in the scenes `mail` and `mail, at once`.
 _CLAIMED_ALIKE = ("mail, at once, held", "mail by sendmail", "slack", "webhook", "pages")
-_CLAIMED_ALIKE += ("signed webhook", "webhook of a chat")
+_CLAIMED_ALIKE += ("signed webhook", "webhook of a chat", "ntfy", "apprise")
 
 _WRITTEN = ("unfinished", "written", "rename", "copy")
 _FILES = ("page", "index", "backup", "sendmail")
@@ -91,7 +91,7 @@ def is_meaningless(cell: Cell) -> bool:
         return False
     if thing == "fetch":
         return step == "read"  # the connection is over
-    if thing in _FILES or thing.startswith("worker") or thing.endswith(_HERE):
+    if thing in (*_FILES, "apprise") or thing.startswith("worker") or thing.endswith(_HERE):
         return True  # no connection is used here (that of a lock: tests/store/test_locks.py)
     # A file has no connection; on a server none is taken yet, or it is given back.
     is_outside = step == "begin" or cell.point.startswith("migration: committed")

@@ -119,6 +119,7 @@ def install(order: Order) -> None:
     _smtp(points)
     _sendmail(points)
     _slack(points)
+    _apprise(points)
     _files(points)
     _door(points)
     _reading(points)
@@ -417,6 +418,12 @@ def _asked(url: str, body: Any) -> str:
     if method != "chat.postMessage":
         return f"slack {method}"
     return "slack reply" if json.loads(body or b"{}").get("thread_ts") else "slack parent"
+
+
+def _apprise(points: Points) -> None:
+    from monitor.channels.apprise.service import Service
+
+    _around(points, Service, "send", "apprise: begin", "apprise: ended")
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────

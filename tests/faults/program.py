@@ -17,6 +17,7 @@ MODULES = """
 alembic.command
 encodings.idna
 monitor.app
+monitor.channels.apprise.service
 monitor.cli.status
 monitor.commands.json_output
 monitor.cli.work

@@ -38,6 +38,7 @@ from tests.faults.points import HARMED, Order
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers import postgres
+from tests.servers.ntfy import TOKEN, TOPIC, NtfyServer
 from tests.servers.oauth import TokenServer
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import WHOLE_MESSAGE, Fault, SlackServer
@@ -60,7 +61,8 @@ READERS = ("ada@example.org", "grace@example.org")
 CLICKER, KEY = "turing@example.org", "a key of this installation"
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SLACK_PAPERS = 48
-CHAT_PAPERS = 8
+CHAT_PAPERS, PHONE_PAPERS = 8, 40
+GOTIFY = "/message"
 SENTENCES = (
     "We train language agents that share their plans in writing. On four benchmarks they need "
     "half as many steps as agents that plan alone, and they fail less often when one is lost. "
@@ -95,6 +97,7 @@ class Stage:
     sendmail: SendmailProgram
     tokens: TokenServer
     slack: SlackServer
+    ntfy: NtfyServer
     web: MisbehavingServer
     ca_file: Path
     server: str = ""
@@ -114,6 +117,8 @@ class Stage:
         """Wait until the servers have dealt with all that came from processes that are gone."""
         wait(lambda: not self.smtp.talking)
         self.slack.settle()
+        self.ntfy.settle()
+        self.web.settle()
 
     def clear(self) -> None:
         self.smtp.received.clear()
@@ -124,6 +129,7 @@ class Stage:
         self.slack.faults.clear()
         self.slack.always = None
         self.slack.most_characters = WHOLE_MESSAGE
+        self.ntfy.published.clear()
         self.web.requests.clear()
 
     def template(self, scene: Scene) -> Path:
@@ -189,9 +195,10 @@ def stage(folder: Path, server: str = "") -> Iterator[Stage]:
         smtp = ScriptedSmtp(extensions=offered, tls=tls, accepts=tokens.accepts)
         stack.enter_context(smtp)
         slack = stack.enter_context(SlackServer())
+        ntfy = stack.enter_context(NtfyServer())
         web = stack.enter_context(misbehaving_server())
         sendmail = SendmailProgram(folder / "sendmail")
-        yield Stage(folder, smtp, sendmail, tokens, slack, web, ca_file, server)
+        yield Stage(folder, smtp, sendmail, tokens, slack, ntfy, web, ca_file, server)
 
 
 # ── what arrived ────────────────────────────────────────────────────────────────────
@@ -263,6 +270,23 @@ def told(stage: Stage, folder: Path) -> Copies:
 
 def hooked(stage: Stage) -> list[Asked]:
     return [one for one in stage.web.requests if one.target == HOOK]
+
+
+def notified(stage: Stage, folder: Path) -> Copies:
+    """Count papers as a phone shows them: a message takes the place of one with its id."""
+    found: Copies = Counter()
+    for message in stage.ntfy.shown:
+        found.update(("phone", n) for n in set(_numbers(message["message"])))
+    return found
+
+
+def chatted(stage: Stage, folder: Path) -> Copies:
+    found: Copies = Counter()
+    for one in stage.web.requests:
+        if one.target == GOTIFY:
+            numbers = set(_numbers(json.loads(one.body)["message"]))
+            found.update(("chat", n) for n in numbers)
+    return found
 
 
 def pages(stage: Stage, folder: Path) -> Copies:
@@ -677,6 +701,32 @@ class ByChat(BySignedWebhook):
     settings: ClassVar[Mapping[str, Any]] = {"template": "discord"}
 
 
+class ByNtfy(Scene):
+    """So much news that it takes two notifications."""
+
+    news = tuple(paper(n) for n in range(1, PHONE_PAPERS + 1))
+
+    def connect(self, house: House, stage: Stage) -> None:
+        phone = {"kind": "ntfy", "url": stage.ntfy.url, "topic": TOPIC, "token": TOKEN}
+        house.settings["channels"] = {"phone": phone | {"allow_private": True}}
+        house.settings["subscriptions"]["lab"]["channels"] = ["phone"]
+
+
+class ByApprise(Scene):
+    """So much news that a service of short messages gets two."""
+
+    news = tuple(paper(n) for n in range(1, CHAT_PAPERS + 1))
+
+    def connect(self, house: House, stage: Stage) -> None:
+        self.rearrange(stage)
+        url = stage.web.url("/Aabcdef12345678").replace("http", "gotify")
+        house.settings["channels"] = {"chat": {"kind": "apprise", "url": url, "limit": 1_200}}
+        house.settings["subscriptions"]["lab"]["channels"] = ["chat"]
+
+    def rearrange(self, stage: Stage) -> None:
+        stage.web.answers(GOTIFY, body=b"{}")
+
+
 class LargeDocument(Scene):
     """A document so large that a process of its own reads it."""
 
@@ -768,6 +818,14 @@ SCENES: dict[str, Scene] = {
             {"team": range(1, CHAT_PAPERS + 1)},
             AFTER_A_POST,
             held=True,
+        ),
+        ByNtfy("ntfy", ("post", *OUTBOX), notified, {"phone": range(1, PHONE_PAPERS + 1)}),
+        ByApprise(
+            "apprise",
+            ("apprise", *OUTBOX),
+            chatted,
+            {"chat": range(1, CHAT_PAPERS + 1)},
+            AFTER_THE_DOT | {"apprise: begin", "apprise: ended"},
         ),
         LargeDocument("large document", ("worker", "document"), pages, {"pages": range(1, 7)}),
         Scene("pages", ("page", "index", *OUTBOX), pages, {"pages": (1,)}),

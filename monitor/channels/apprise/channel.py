@@ -20,7 +20,7 @@ from monitor.channels.retry_policy import AFTER_UNKNOWN_WORDS, AfterUnknown
 from monitor.channels.short import Form, Short
 from monitor.digest.about import archive_link
 from monitor.digest.layout import shorten
-from monitor.digest.wording import WORD_JOINER
+from monitor.digest.wording import ZERO_WIDTH
 from monitor.model import (
     Delivery,
     DeliveryState,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LEAST_LIMIT = 200
 
 # A mention of a whole channel, or of a person by number: in a title it is none. Links stay whole.
-_MENTION = re.compile(rf"https?://\S+|([<@])(?=[^\s{WORD_JOINER}])")
+_MENTION = re.compile(rf"https?://\S+|([<@])(?=[^\s{ZERO_WIDTH}])")
 
 
 class AppriseOptions(ChannelOptions):
@@ -172,4 +172,4 @@ class AppriseChannel(Channel):
 
 def without_mentions(text: str) -> str:
     """Return a text in which `@everyone`, `<@1>` and `<!channel>` are no mentions."""
-    return _MENTION.sub(lambda match: f"{match[1]}{WORD_JOINER}" if match[1] else match[0], text)
+    return _MENTION.sub(lambda match: f"{match[1]}{ZERO_WIDTH}" if match[1] else match[0], text)
