@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from monitor.channels import ntfy, short
 from monitor.channels.email import render as mail
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.settings import SmtpSettings
@@ -191,6 +193,25 @@ def check_slack(made: Digest) -> None:
     assert sorted(map(int, listed)) == sorted(e.paper_id for g in made.groups for e in g.entries)
 
 
+def check_short(made: Digest) -> None:
+    """Text within the limits of ntfy, Markdown within those of a service of short messages."""
+    for form, limits in (("txt", ntfy.LIMITS), ("md", short.Limits(title=60, text=900))):
+        messages = short.render_digest(made, TEMPLATES, form, limits)  # type: ignore[arg-type]
+        assert messages and all(message.text for message in messages)
+        for message in messages:
+            assert len(message.title) <= limits.title + len(" (999 of 999)")
+            assert limits.size_of(message.text) <= limits.text
+        if form == "txt":
+            text = "\n".join(message.text for message in messages)
+            assert text.count("• ") == made.papers, "each paper once"
+    in_archive = replace(made, about=replace(made.about, archive_url="https://p.example.org/d"))
+    one = short.fit_one(in_archive, TEMPLATES, "txt", ntfy.LIMITS)
+    [*_, last] = messages = short.render_digest(one, TEMPLATES, "txt", ntfy.LIMITS)
+    if one is not in_archive:
+        assert len(messages) == 1 and made.papers == last.text.count("• ") + one.more
+        assert (f"{one.more:,} more paper" in last.text) == bool(one.more)
+
+
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
@@ -204,3 +225,4 @@ def test_M15_E16_no_digest_breaks_a_limit(made: Digest, template: str | None) ->
     check_webhook(made, template)
     check_pages(made)
     check_slack(made)
+    check_short(made)
