@@ -8,7 +8,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
+from monitor.channels import short
 from monitor.channels.email.render import render_digest as render_mail
 from monitor.channels.file import FileOptions, Pages
 from monitor.channels.slack.blocks import render_digest as render_slack
@@ -32,6 +34,8 @@ TITLES = ("Agents that plan", "Agents that ask", "Agents that rest")
 # A text that breaks JSON where a template writes it without its filters.
 _SIGNS = 'A "plan" and a \\ in\ntwo lines'
 NO_CHANNELS: Mapping[str, ChannelSettings] = {}
+# Templates of short messages know no limit.
+_ANY = short.Limits(title=200, text=4_000)
 _PLACE = re.compile(r"(.+):(\d+): (.*)", re.DOTALL)
 
 
@@ -63,6 +67,14 @@ def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
     return Digest("lab", "2026-11-21", AT, "UTC", start, AT, groups, report)
 
 
+def _as_short(form: short.Form, digest: Digest, templates: JinjaTemplates) -> object:
+    return short.render_digest(digest, templates, form, _ANY)
+
+
+def _notice_as_short(form: short.Form, notice: Notice, templates: JinjaTemplates) -> object:
+    return short.render_notice(notice, templates, form, _ANY)
+
+
 def template_faults(
     folder: Path, channels: Mapping[str, ChannelSettings] = NO_CHANNELS
 ) -> Iterator[Fault]:
@@ -80,8 +92,11 @@ def template_faults(
         render_mail,
         render_slack,
         pages.render,
+        *(partial(_as_short, form) for form in get_args(short.Form)),
     ]
-    notices: list[Callable[[Notice, JinjaTemplates], object]] = []
+    notices: list[Callable[[Notice, JinjaTemplates], object]] = [
+        partial(_notice_as_short, form) for form in get_args(short.Form)
+    ]
     for name, channel in channels.items():
         if isinstance(channel.options, WebhookOptions) and channel.options.template:
             webhook = Webhook(name, channel.options, templates)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import House
+from tests.servers.ntfy import NtfyServer
+from tests.servers.web import misbehaving_server
 
 READING = [
     *("status", "deliveries", "deliveries list", "papers", "explain 1", "preview --no-open"),
@@ -61,6 +63,24 @@ def test_doctor_is_content_with_what_was_not_run_yet_and_the_health_check_is_not
     assert "not read yet; run `paper-monitor run`" in checks["source page"]["message"]
     say("digest")  # creates the store, and reads nothing
     assert say("doctor").status == 0
+
+
+def test_doctor_tries_a_channel_that_says_something_before_it_is_sent_a_message(
+    house: House, say: Say
+):
+    with NtfyServer() as ntfy, misbehaving_server() as web:
+        secret = web.url("/Aabcdef12345678").replace("http", "gotify")
+        house.settings["channels"] |= {
+            "phone": {"kind": "ntfy", "url": ntfy.url, "topic": "papers"},
+            "chat": {"kind": "apprise", "url": secret},
+        }
+        house.settings["channels"]["phone"]["allow_private"] = True
+        checks = {check["name"]: check for check in say("doctor", "--json").json["checks"]}
+    assert checks["channel phone"]["message"] == "reachable; nothing was sent"
+    assert checks["channel chat"] == {
+        "name": "channel chat", "ok": True, "message": "not tried; use send-test"
+    }  # fmt: skip
+    assert ntfy.published == web.requests == []
 
 
 def test_a_store_that_is_gone_is_missed(lived: House, say: Say, on_sqlite: None):

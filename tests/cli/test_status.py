@@ -262,6 +262,12 @@ def test_check_renders_templates_with_a_sample_digest(house: House, say: Say):
     assert (fault["file"], fault["line"]) == (str(own / "mail" / "paper.html.j2"), 2)
     assert "fails with a sample digest: " in fault["message"] and "nothing" in fault["message"]
     shutil.rmtree(own / "mail")
+    for name in ("title_line.txt.j2", "notice.md.j2"):
+        (own / "short").mkdir()
+        (own / "short" / name).write_text("\n{{ nothing }}")
+        [fault] = say("check", "--json").json["faults"]
+        assert (fault["file"], fault["line"]) == (str(own / "short" / name), 2)
+        shutil.rmtree(own / "short")
     shutil.copytree(resource("templates") / "mail", own / "mail")
     (own / "mail" / "footer.html.j2").write_text("{{ digest|was_read }}")
     assert say("check").status == 0, "one that lacks what is new works"
