@@ -183,11 +183,16 @@ OF_OTHERS = {
 }
 
 
+# Pages that quote errors of channels.
+CHANNELS = ("channels.md", "ntfy.md", "apprise.md")
+
+
 def quoted_errors() -> list[str]:
     """Return the parts of the messages that the pages quote, without what stands for …"""
     [sources] = re.findall(r"^## Errors and rejections\n(.*?)^## ", page("sources.md"), re.S | re.M)
-    rows = re.findall(r"^\| (`[^|]+) \|[^|]+\|$", page("channels.md"), re.M)
-    tables = page("channels.md").split("| error | what to do |")[1:]
+    of_channels = "\n\n".join(map(page, CHANNELS))
+    rows = re.findall(r"^\| (`[^|]+) \|[^|]+\|$", of_channels, re.M)
+    tables = of_channels.split("| error | what to do |")[1:]
     cells = [row for row in rows if any(row in table.split("\n\n")[0] for table in tables)]
     quoted = re.findall(r"``(.+?)``|`([^`]+)`", "\n".join([sources, *cells]))
     texts = [" ".join((one or other).split()) for one, other in quoted]

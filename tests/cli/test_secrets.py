@@ -8,7 +8,7 @@ from tests.cli.conftest import Say
 from tests.cli.test_json import EVERY
 from tests.house import AGENTS, House
 from tests.servers.oauth import TokenServer
-from tests.servers.smtp import ScriptedSmtp
+from tests.servers.smtp import ScriptedSmtp, closed_port
 
 SECRETS = {
     "SMTP_PASSWORD": "hunter2-smtp",
@@ -80,6 +80,7 @@ def test_nothing_that_runs_shows_a_secret(
     assert bool(endpoint.asked) == (refused_by != "everything")
 
 
+LINES = ("config", "config --json", "check")
 MASKED = {
     "http://papers:feedsecret@host/${FEED_PATH}": "http://papers:********@host/${FEED_PATH}",
     "http://papers:x${FEED_KEY}@host/feed": "http://papers:********@host/feed",
@@ -101,3 +102,28 @@ def test_secrets_of_an_address_are_masked(
     shown = say("config", "--json").json
     assert [source["url"] for source in shown["sources"].values()] == [*MASKED.values()]
     assert shown["store"] == "postgresql://monitor:********@${DB_HOST}/monitor"
+
+
+def test_topic_token_and_address_of_phones_and_chats_are_masked(house: House, say: Say) -> None:
+    """Also where they cannot be sent to, and in what is said then."""
+    secrets = ("papers-7Kq2Xw", "tk_hushhushhush", "Ahushhush123456")
+    with closed_port() as port:
+        house.settings["channels"] = {
+            "phone": {
+                "kind": "ntfy",
+                "url": f"http://127.0.0.1:{port}",
+                "topic": secrets[0],
+                "token": secrets[1],
+                "allow_private": True,
+            },
+            "chat": {"kind": "apprise", "url": f"gotify://127.0.0.1:{port}/{secrets[2]}"},
+        }
+        house.settings["subscriptions"]["lab"]["channels"] = ["phone", "chat"]
+        house.add("1.txt", ("Agents that plan", "Agents plan."))
+        said = {
+            line: say(*line.split()) for line in (*LINES, "run", "send-test", "deliveries --json")
+        }
+    for line, heard in said.items():
+        assert not any(secret in heard.out + heard.err for secret in secrets), line
+    assert said["config --json"].json["channels"]["chat"]["url"] == "********"
+    assert "cannot be reached" in said["deliveries --json"].out
