@@ -217,7 +217,9 @@ class ChannelSettings(Section):
     """One channel. `options` are those of its kind; `name` is what subscriptions call it."""
 
     name: str
-    kind: Line = Field(description="`email`, `slack`, `ntfy`, `apprise`, `webhook`, `file`, or one of a plug-in")
+    kind: Line = Field(
+        description="`email`, `slack`, `ntfy`, `apprise`, `webhook`, `file`, or one of a plug-in"
+    )
     options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
 
 
