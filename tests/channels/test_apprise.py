@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -433,3 +434,11 @@ def test_a_channel_may_repeat_unless_uncertain_messages_are_held() -> None:
     assert channel(url).options.may_repeat and channel(url).unknown == "resend"
     held = channel(url, unknown="hold")
     assert not held.options.may_repeat and held.unknown == "hold"
+
+
+def test_without_the_package_the_command_that_installs_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "monitor.channels.apprise.service", None)
+    with pytest.raises(ValidationError, match=r"pip install 'paper-monitor\[apprise\]'"):
+        channel(f"gotify://h/{SECRET}")
