@@ -1,4 +1,4 @@
-"""Count in how many papers each word stands, for `monitor.rank`: counts are shipped, papers not.
+"""Count in how many papers each word stands, for ranking and for `like:`: counts are shipped, papers not.
 
 python -m benchmarks.count_words PAPERS.jsonl.gz
 """
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-import monitor.rank
-from monitor.rank.features import PLACES, places_of
+import monitor.match.meaning
+from monitor.match.meaning.word_counts import PLACES
+from monitor.rank.features import places_of
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
     table = np.zeros(PLACES, "<u2")
     table[list(counts)] = list(counts.values())
     packed = zlib.compress(table.tobytes(), 9)
-    Path(monitor.rank.__file__).with_name("word_counts.z").write_bytes(packed)
+    Path(monitor.match.meaning.__file__).with_name("word_counts.z").write_bytes(packed)
     print(f"{len(counts):,} places, {len(packed):,} bytes")
 
 

@@ -16,11 +16,13 @@ from monitor.match.language.tree import (
     Edge,
     Label,
     Leaf,
+    Like,
     Near,
     Number,
     Query,
     Words,
     disjunction,
+    every_leaf,
     leaves,
     signed_leaves,
 )
@@ -47,8 +49,13 @@ def split_parts(query: Query) -> tuple[QueryPart, ...]:
     starts = [token.position for token in token_list]
     by_token: dict[int, list[tuple[Leaf, bool]]] = defaultdict(list)
     for leaf, is_excluded in signed_leaves(query.root):
+        if isinstance(leaf, Like):
+            continue
         by_token[bisect_right(starts, leaf.position) - 1].append((leaf, is_excluded))
-    return tuple(_part(query.text, token_list, at, by_token[at]) for at in sorted(by_token))
+    parts = [_part(query.text, token_list, at, by_token[at]) for at in sorted(by_token)]
+    likes = [leaf for leaf in every_leaf(query.root) if isinstance(leaf, Like)]
+    parts += [QueryPart("like:", len(query.text), Query("", leaf)) for leaf in likes]
+    return tuple(parts)
 
 
 def _part(
@@ -70,6 +77,8 @@ def _field(leaf: Leaf) -> str:
             return "author:"
         case Label(field) | Number(field):
             return f"{field}:"
+        case Like():
+            return "like:"
         case _:
             return "" if leaf.fields == TEXT_FIELDS else f"{leaf.fields[0]}:"
 

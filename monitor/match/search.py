@@ -12,7 +12,19 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
-from monitor.match.language.tree import AtLeast, Author, Edge, Label, Near, Node, Not, Number, Words
+from monitor.match.language.tree import (
+    AtLeast,
+    Author,
+    Edge,
+    Label,
+    Like,
+    Near,
+    Node,
+    Not,
+    Number,
+    Words,
+)
+from monitor.match.meaning.closeness import least_words
 from monitor.match.meaning.evaluate import fold_label
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import folded_spellings, spellings
@@ -97,6 +109,8 @@ def search_expression(node: Node) -> SearchExpr | None:
         case Author():
             families = chain.from_iterable(folded_spellings(name.family) for name in node.names)
             return _any_of([_keyword(f"author:{family}", node.prefix) for family in families])
+        case Like():
+            return _any_of([_all_of(list(_of_words(word))) for word in least_words(node)])
         case Label("category", value):
             return _keyword(f"category:{value}", node.prefix)
         case Label() | Number() | Not():

@@ -21,11 +21,49 @@ class Change(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
 
 
+class LikeText(msgspec.Struct, frozen=True):
+    """What the papers of a topic are like: a text, stored papers by identifier, papers of a file.
+
+    `at_least` is the bar, if it is set; `at_most` how many papers a day the bar is chosen for.
+    """
+
+    text: str = ""
+    papers: tuple[str, ...] = ()
+    file: str = ""
+    at_least: float | None = None
+    at_most: int | None = None
+
+
+class LikeWord(msgspec.Struct, frozen=True):
+    """A word by its form (`monitor.text`), as it was first written, and its weight."""
+
+    form: str
+    written: str
+    weight: int
+
+
+class TopicWords(msgspec.Struct, frozen=True):
+    """A version of the words of a `like:` topic, the heaviest first, and its bar, from 0 to 1.
+
+    Version 0 is not stored. `examples` counts the papers that it was learned from, beside the text;
+    `missing` are the identifiers of examples that were not stored then.
+    """
+
+    words: tuple[LikeWord, ...]
+    bar: float
+    version: int = 0
+    at: datetime | None = None
+    examples: int = 0
+    missing: tuple[str, ...] = ()
+
+
 class Topic(msgspec.Struct, frozen=True):
     """A stored question. Empty `sources` means all; `since` is how far a new topic looks back.
 
     `threshold` is the minimum total weight of the matched terms, 0 for none;
-    `synonyms` are the groups of words with one meaning that apply to its query.
+    `synonyms` are the groups of words with one meaning that apply to its query. With `like` a
+    paper must also be near to a text, by its `words`; these are learned from the text alone where
+    they are not given.
     """
 
     name: str
@@ -35,6 +73,14 @@ class Topic(msgspec.Struct, frozen=True):
     since: timedelta = timedelta(days=7)
     threshold: float = 0.0
     synonyms: tuple[tuple[str, ...], ...] = ()
+    like: LikeText | None = None
+    words: TopicWords | None = None
+
+    @property
+    def written(self) -> str:
+        """The query as it is shown, and in one line what the papers are like."""
+        like = " ".join(self.like.text.split()) if self.like else ""
+        return " ".join(filter(None, [self.query, f"like: {like}" if self.like else ""]))
 
 
 class Keyword(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """Ranking by feedback: a linear model of words, learned for each digest from ratings.
 
-docs/ranking.md shows how to use it. `benchmarks/count_words.py` makes `word_counts.z`.
+docs/ranking.md shows how to use it.
 """
 
 from monitor.model import Verdict as Verdict

@@ -14,20 +14,22 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import accumulate
 from typing import NamedTuple, NewType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.match.meaning.idf import STOP_WORDS
+from monitor.match.meaning.word_counts import (
+    COUNTED_PAPERS,
+    counts_as_word,
+    packed_counts,
+    place_of,
+)
 from monitor.model import Paper
 from monitor.text import cut, sign_pattern, words, words_of_piece
 
-PLACES = 1 << 18
-# How many papers the shipped counts are from, and how many they count as beside a topic's own.
-COUNTED_PAPERS = 10_000
+# How many papers the shipped counts stand for beside a topic's own.
 TABLE_WEIGHT = 2_000
 # Words as common as these say nothing about a single paper.
 COMMONEST = 1_000
@@ -182,17 +184,6 @@ def _places_of_piece(piece: bytes) -> tuple[int, ...]:
     return tuple(place_of(word.form) for word in parts if counts_as_word(word.form))
 
 
-def counts_as_word(form: str) -> bool:
-    """Whether a word says anything: a letter does not, but a sign of Chinese or Thai does."""
-    if len(form) > 1:
-        return form not in STOP_WORDS
-    return not form.isascii() and bool(sign_pattern().match(form))
-
-
-def place_of(form: str) -> int:
-    return zlib.crc32(form.encode("utf-8", "surrogatepass")) % PLACES
-
-
 # The papers of a day are explained to many readers; about five kilobytes each.
 @lru_cache(2_048)
 def written_words(*texts: str) -> dict[int, str]:
@@ -219,5 +210,4 @@ def commonest() -> frozenset[int]:
 @cache
 def _in_papers() -> NDArray[np.uint16]:
     """Return in how many papers of the shipped counts each place occurs."""
-    packed = files("monitor.rank").joinpath("word_counts.z").read_bytes()
-    return np.frombuffer(zlib.decompress(packed), "<u2")
+    return np.frombuffer(packed_counts(), "<u2")

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from monitor.errors import QueryError
-from monitor.match.language.query import parse_once
+from monitor.match.language.query import parse_once, parse_topic
 from monitor.match.language.tree import Query
 from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.explain import explain, score
@@ -220,6 +220,8 @@ def _parse(topic: str | Query | Topic) -> Query:
     match topic:
         case Query():
             return topic
+        case Topic(like=like) if like:
+            return parse_topic(topic)
         case Topic():
             return parse_once(topic.query, topic.synonyms, topic.threshold)
         case _:

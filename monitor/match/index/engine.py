@@ -19,10 +19,21 @@ import numpy as np
 
 from monitor.match.index.abbreviations import Expanded, with_abbreviations
 from monitor.match.index.arrays import Numbers, bit_rows, distinct, set_bits
+from monitor.match.index.likes import NO_LIKES, Closeness, Likes
 from monitor.match.index.phrases import Occurrences, PhraseLinks, Phrases
 from monitor.match.index.shapes import Tree, evaluate, score_pairs, shape_of, tree_of
 from monitor.match.index.texts import Vocabulary, readings_of
-from monitor.match.language.tree import Author, Label, Leaf, Near, Number, Query, Words, leaves
+from monitor.match.language.tree import (
+    Author,
+    Label,
+    Leaf,
+    Like,
+    Near,
+    Number,
+    Query,
+    Words,
+    leaves,
+)
 from monitor.match.meaning.evaluate import (
     View,
     fold_label,
@@ -31,6 +42,7 @@ from monitor.match.meaning.evaluate import (
     matches_number,
     matches_topic,
 )
+from monitor.match.meaning.explain import MOST
 from monitor.match.meaning.idf import rarity
 from monitor.match.meaning.names import spellings
 
@@ -104,11 +116,13 @@ def count_occurrences(hits: Hits, checked: Iterable[tuple[int, int, int, int]]) 
 class PresentLeaves(NamedTuple):
     """Which leaves the papers of a batch have, as rows of bits, one bit a paper.
 
-    `row_of` gives the row of each leaf; row 0 is that of leaves that no paper has.
+    `row_of` gives the row of each leaf; row 0 is that of leaves that no paper has. `near` has how
+    near papers are to texts, for the leaves that ask so.
     """
 
     row_of: Numbers
     rows: Numbers
+    near: Closeness = NO_LIKES
 
     def papers(self, leaf: int) -> list[int]:
         papers: list[int] = set_bits(self.rows[self.row_of[leaf]][np.newaxis])[1].tolist()
@@ -131,6 +145,7 @@ class Leaves:
         self._labels: dict[str, list[tuple[int, Label]]] = defaultdict(list)
         self._matching_names: dict[tuple[str, str], tuple[int, ...]] = {}
         self._amounts: list[tuple[int, Number]] = []
+        self._likes = Likes()
         self._asks_venue = False
 
     # ── topics ask ──────────────────────────────────────────────────────────────────
@@ -150,6 +165,9 @@ class Leaves:
                     self._numbers[key] = self._number_checked(leaf, leaf)
                 case Near(_, words):
                     self._numbers[key] = self._number_checked(leaf, words[0])
+                case Like():
+                    self._numbers[key] = number = self._new_number(rarity(leaf))
+                    self._likes.add(number, leaf, [self.number(word) for word, _ in leaf.words])
                 case _:
                     self._numbers[key] = self._number_name(leaf)
         return self._numbers[key]
@@ -207,7 +225,8 @@ class Leaves:
         hits = self._hits(views)
         named = np.array(list(self._names(views)), np.int64).reshape(-1, 2)
         hit = hits.leaves.astype(np.int64) << 32 | hits.papers
-        keys = distinct(np.concatenate([hit, named[:, 0] << 32 | named[:, 1]]))
+        near = self._near(hits, len(views))
+        keys = distinct(np.concatenate([hit, named[:, 0] << 32 | named[:, 1], near.keys]))
         if self._checked:
             keys = self._verify(keys, views)
         leaves = keys >> 32
@@ -216,7 +235,18 @@ class Leaves:
         row_of = np.zeros(len(self.rarities), np.int32)
         row_of[leaves[new]] = rows[new]
         width = -(-len(views) // 64)
-        return PresentLeaves(row_of, bit_rows(rows, keys & 0xFFFFFFFF, width)), hits
+        return PresentLeaves(row_of, bit_rows(rows, keys & 0xFFFFFFFF, width), near), hits
+
+    def _near(self, hits: Hits, papers: int) -> Closeness:
+        """Return which papers are near enough to texts, by how often they have the words."""
+        if not self._likes:
+            return NO_LIKES
+        of_words = self._likes.is_word(len(self.rarities))[hits.leaves]
+        leaves, at, fields, which = (column[of_words] for column in hits[:4])
+        words = count_occurrences(
+            hits._replace(leaves=leaves, papers=at, fields=fields, which=which), ()
+        )
+        return self._likes.closeness(words.keys, words.in_title, words.in_all, papers)
 
     def _hits(self, views: Sequence[View]) -> Hits:
         fields = ("title", "abstract", "venue") if self._asks_venue else ("title", "abstract")
@@ -300,6 +330,7 @@ class Engine:
         self._columns: dict[Tree, tuple[Numbers, Numbers]] = {}
         self._with_threshold: dict[int, Query] = {}
         self._weighted: set[int] = set()  # topics whose clauses are not just their leaves
+        self._like_leaves: dict[int, int] = {}  # by topic that is like a text
 
     def put(self, topic: int, query: Query) -> None:
         """Add a topic; one that is there has to be removed first."""
@@ -308,6 +339,9 @@ class Engine:
         self._columns.pop(shape, None)
         if query.threshold:
             self._with_threshold[topic] = query
+        for leaf in leaves(query.root):
+            if isinstance(leaf, Like):
+                self._like_leaves[topic] = self._leaves.number(leaf)
         clauses = [leaf.position for leaf in leaves(query.root)]
         if query.weights or len(set(clauses)) < len(clauses):
             self._weighted.add(topic)
@@ -321,6 +355,7 @@ class Engine:
                 del self._groups[shape]
         self._with_threshold.pop(topic, None)
         self._weighted.discard(topic)
+        self._like_leaves.pop(topic, None)
 
     def match(self, views: Sequence[View], *, scored: bool) -> tuple[Numbers, Numbers, Numbers]:
         """Return the pairs (paper, topic), sorted, and how well each matches: three columns.
@@ -340,10 +375,20 @@ class Engine:
         papers, topics, scores = self.concatenate(columns)
         if counts:
             scores[np.isin(topics, list(self._weighted))] = np.nan
+            self._score_near(papers, topics, scores, present.near)
         order = np.argsort(papers << 32 | topics)
         papers, topics, scores = papers[order], topics[order], scores[order]
         kept = self._above_threshold(papers, topics, views)
         return papers[kept], topics[kept], scores[kept]
+
+    def _score_near(
+        self, papers: Numbers, topics: Numbers, scores: Numbers, near: Closeness
+    ) -> None:
+        """Score the papers of topics that are like a text by how near they are to it."""
+        if self._like_leaves:
+            pairs = np.flatnonzero(np.isin(topics, list(self._like_leaves)))
+            leaf = [self._like_leaves[topic] for topic in topics[pairs].tolist()]
+            scores[pairs] = MOST * near.at(np.array(leaf, np.int64), papers[pairs])
 
     @staticmethod
     def concatenate(

@@ -9,6 +9,7 @@ leaf    = [ "=" ] ( word | phrase [ "~" distance ] )
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 from collections import Counter
@@ -45,6 +46,7 @@ from monitor.match.language.tree import (
     negation,
     signed_leaves,
 )
+from monitor.match.like import learned_from_text, like_leaf
 from monitor.match.meaning.evaluate import fold_label, total_weight
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import spellings
@@ -98,8 +100,20 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
 
 
 def parse_topic(topic: Topic) -> Query:
-    """Parse a topic with its synonyms and threshold. Raises QueryError."""
+    """Parse a topic with its synonyms, its threshold and what it is like. Raises QueryError."""
+    if topic.like:
+        return _parse_like(topic)
     return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
+
+
+@lru_cache(MAX_PARSED)
+def _parse_like(topic: Topic) -> Query:
+    assert topic.like, "other topics have a query alone"
+    near = like_leaf(topic.words or learned_from_text(topic.like))
+    if not topic.query:
+        return Query("", near)
+    query = parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
+    return dataclasses.replace(query, root=conjunction([query.root, near]))
 
 
 @lru_cache(MAX_PARSED)

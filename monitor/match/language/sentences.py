@@ -116,6 +116,11 @@ def _carries(word: str, form: str) -> bool:
     return not {word.lower(), form} & (STOP_WORDS | COMMON | _OF_SENTENCES)
 
 
+def is_of_sentences(word: str, form: str) -> bool:
+    """Whether a word belongs to the sentence, as "together", and not to what it is about."""
+    return bool({word.lower(), form} & _OF_SENTENCES)
+
+
 def _is_common(word: str, form: str) -> bool:
     return bool({word.lower(), form} & COMMON) and not {word.lower(), form} & _OF_SENTENCES
 

@@ -102,7 +102,19 @@ class Number:
     position: int = dataclasses.field(default=0, compare=False)
 
 
-Leaf: TypeAlias = Words | Near | Author | Label | Number
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Weighted words, of which a paper has a share of at least `bar`: see `meaning.closeness`.
+
+    Each word is one that a topic could also ask for alone. The heaviest is first.
+    """
+
+    words: tuple[tuple[Words, int], ...]
+    bar: float
+    position: int = dataclasses.field(default=0, compare=False)
+
+
+Leaf: TypeAlias = Words | Near | Author | Label | Number | Like
 
 
 class Not(msgspec.Struct, frozen=True):

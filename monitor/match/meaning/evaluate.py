@@ -15,12 +15,15 @@ from monitor.match.language.tree import (
     Author,
     Label,
     Leaf,
+    Like,
     Node,
     Not,
     Number,
     Query,
+    Words,
     holds,
 )
+from monitor.match.meaning.closeness import closeness
 from monitor.match.meaning.names import PersonName, matches_name, spellings
 from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
 from monitor.model import Paper
@@ -72,6 +75,14 @@ class View:
         """Return the votes of the paper, if known, or the lists of its last 30 days in lists."""
         return self.paper.upvotes if field == "votes" else len(self.paper.recent_lists)
 
+    def counts(self, leaf: Words) -> tuple[int, int]:
+        """Return how often a word of the title and abstract is in the title, and in all."""
+        in_title, in_abstract = (len(self.text(f).occurrences(leaf)) for f in leaf.fields)
+        return in_title, in_title + in_abstract
+
+    def closeness(self, leaf: Like) -> float:
+        return closeness(leaf, self.counts)
+
     def matching_authors(self, leaf: Author) -> list[str]:
         return [written for written, names in self.authors if matches_author(leaf, names)]
 
@@ -106,6 +117,8 @@ def _leaf_matches(view: View, leaf: Leaf) -> bool:
             return bool(view.matching_labels(leaf))
         case Number():
             return matches_number(leaf, view.number(leaf.field))
+        case Like():
+            return view.closeness(leaf) >= leaf.bar
         case _:
             return any(view.text(field).occurrences(leaf) for field in leaf.fields)
 
@@ -123,10 +136,13 @@ def points(query: Query, view: View) -> float:
 def total_weight(leaves: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
     """Return the sum of the weights of leaves, 1 where none is given.
 
-    Equal leaves count once, and so do those of one position: a word and its synonyms.
+    Equal leaves count once, and so do those of one position: a word and its synonyms. Nearness to
+    a text is no term, and has no weight.
     """
     by_clause: dict[int, float] = {}
     for leaf in dict.fromkeys(leaves):
+        if isinstance(leaf, Like):
+            continue
         weight = weights.get(leaf, 1.0)
         by_clause[leaf.position] = max(weight, by_clause.get(leaf.position, weight))
     return sum(by_clause.values())

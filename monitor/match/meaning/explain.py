@@ -17,6 +17,7 @@ from monitor.match.language.tree import (
     Author,
     Label,
     Leaf,
+    Like,
     Near,
     Node,
     Not,
@@ -25,13 +26,18 @@ from monitor.match.language.tree import (
     Words,
     leaves,
 )
+from monitor.match.meaning.closeness import share
 from monitor.match.meaning.evaluate import View, matches, matching_leaves, total_weight
 from monitor.match.meaning.idf import rarity
 from monitor.match.meaning.occurrences import Lattice, Span
 from monitor.model import MatchReason, merge_spans
 from monitor.text import singular
 
+# No score is higher.
+MOST = 7.5
 _FIELDS = ("title", "abstract", "venue")
+# Of the words by which a paper is near to a text, those that count most.
+_LIKE_WORDS = 6
 _MATHS = re.compile(r"(?<!\\)\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)")
 
 
@@ -41,11 +47,14 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
     Words are as the paper writes them, each once whatever its case; spans never cut a formula
     and never overlap. An abbreviation is not named where only a part of its long form matches,
     but where the topic matches by nothing else, or not without it. What a topic excludes is not
-    listed; authors, labels and numbers have words but no spans. Empty when the paper does not
-    match the topic.
+    listed; authors, labels and numbers have words but no spans. Of the words by which a paper is
+    near to a text, the six that count most are named. Empty when the paper does not match the
+    topic.
     """
     matched = matching_leaves(query.root, view)
     terms = _rarest_first(query, matched)
+    for leaf in matched:
+        terms += near_words(leaf, view) if isinstance(leaf, Like) else []
     named: dict[int, _Named] = {}
     texts = [_text_reason(field, terms, view, named) for field in _FIELDS]
     decisive = _decisive(query.root, view, _order_of_naming(matched, named)) or ()
@@ -59,6 +68,13 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
         for why in texts
     ]
     return tuple(why for why in (*texts, *_other_reasons(matched, decisive, view)) if why.words)
+
+
+def near_words(like: Like, view: View) -> list[Words]:
+    """Return the words by which a paper is near to a text, those that count most first."""
+    counts = {word: weight * share(*view.counts(word)) for word, weight in like.words}
+    counted = sorted(filter(counts.__getitem__, counts), key=lambda word: -counts[word])
+    return counted[:_LIKE_WORDS]
 
 
 class _Named(NamedTuple):
@@ -229,11 +245,14 @@ def score(query: Query, view: View) -> float:
     to 1 for the share that match anywhere, and up to 0.5 for repetition (the n-th occurrence of a
     word adds ever less). So a match in the title always ranks above one in the abstract. Clauses
     are the words, phrases, names and labels of the topic, each once and a word with its synonyms
-    as one; in the shares each counts by its weight times its `rarity`.
+    as one; in the shares each counts by its weight times its `rarity`. A paper that is near to a
+    text has `MOST` times its closeness instead.
     """
     matched = matching_leaves(query.root, view)
     if not matched:
         return 0.0
+    if likes := [leaf for leaf in matched if isinstance(leaf, Like)]:
+        return MOST * view.closeness(likes[0])
     occurrences, in_title = 0, []
     for leaf in matched:
         if isinstance(leaf, Words | Near):

@@ -6,7 +6,7 @@ that the score of a paper never depends on other papers or on when it is compute
 
 from __future__ import annotations
 
-from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Number, Words
+from monitor.match.language.tree import Author, Edge, Label, Leaf, Like, Near, Number, Words
 from monitor.text.function_words import FUNCTION_WORDS
 from monitor.text.tables import word_set
 
@@ -58,7 +58,7 @@ def rarity(leaf: Leaf) -> float:
             information = sum(_edge_information(e) for word in leaf.words for e in word.edges)
         case Author():
             information = float(len(leaf.names[0].words))
-        case Label() | Number():
+        case Label() | Number() | Like():
             information = _LABEL
     return 1 - 1 / (1 + max(information, 0.1))
 

@@ -1,0 +1,137 @@
+"""Words of a text and of examples, with weights, and the bar that a paper has to reach.
+
+1. A word of the text weighs (1 + log n) times its inverse document frequency, n being how often
+   the text has it. Common words and those of sentences ("that", "together") are left out.
+2. The words of an example weigh so, too, those of its title twice; the weights of each example are
+   scaled to a vector of length 1, so that long abstracts count no more than short ones, and added.
+   The `EXAMPLE_WORDS` heaviest are taken.
+3. Where there is both, the examples count `EXAMPLES_WEIGHT` times the text.
+4. The `MAX_WORDS` heaviest are taken, with weights in thousandths of their sum.
+
+The numbers were chosen by `benchmarks/like.py`; docs/topics.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor, log, sqrt
+
+from monitor.errors import QueryError
+from monitor.match.language.sentences import is_of_sentences
+from monitor.match.language.tree import TEXT_FIELDS, Edge, Like, Words
+from monitor.match.meaning.word_counts import counts_as_word, information
+from monitor.model import LikeText, LikeWord, Paper, TopicWords
+from monitor.text import words
+
+EXAMPLE_WORDS = 30
+EXAMPLES_WEIGHT = 4
+MAX_WORDS = 40
+WHOLE = 1_000
+# A leaf of its own clause for each word: behind all positions of a query.
+_POSITION = 100_000
+MAX_TEXT = 20_000
+
+# The bar where the stored papers say nothing else, and the lowest that it is put at.
+BAR, LOWEST_BAR = 0.35, 0.25
+# Papers a day that a bar lets through at most, if it is not set, and at least (one in three days).
+AT_MOST, AT_LEAST = 10, 1 / 3
+# Fewer papers say little about how many a day reach a bar.
+ENOUGH = 500
+# A store that is filled from an archive has years of papers in a day: no source has more in one.
+MOST_A_DAY = 500
+
+
+def learn_words(text: str, examples: Iterable[Paper] = ()) -> tuple[LikeWord, ...]:
+    """Return the words of a text and of examples, the heaviest first; () if none says anything."""
+    written: dict[str, str] = {}
+    of_text = _of_texts((text,), written)
+    of_sentences = {form for form in of_text if is_of_sentences(written[form], form)}
+    of_text = {form: weight for form, weight in of_text.items() if form not in of_sentences}
+    sums: Counter[str] = Counter()
+    for paper in examples:
+        weights = _of_texts((paper.title, paper.title, paper.abstract), written)
+        length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+        for form, weight in weights.items():
+            sums[form] += weight / length  # type: ignore[assignment]
+    total = _scaled(of_text, 1.0)
+    for form, weight in _scaled(_heaviest(sums, EXAMPLE_WORDS), EXAMPLES_WEIGHT).items():
+        total[form] = total.get(form, 0.0) + weight
+    taken = _heaviest(total, MAX_WORDS)
+    whole = sum(taken.values())
+    return tuple(
+        LikeWord(form, written[form], max(round(WHOLE * weight / whole), 1))
+        for form, weight in taken.items()
+    )
+
+
+def _of_texts(texts: Sequence[str], written: dict[str, str]) -> dict[str, float]:
+    """Return the weights of the words of some texts, and note how each was first written."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        for word in words(text):
+            if word.word and word.end - word.start == 1 and counts_as_word(word.form):
+                counts[word.form] += 1
+                written.setdefault(word.form, text[slice(*word.span)])
+    weights = {form: (1 + log(count)) * information(form) for form, count in counts.items()}
+    return {form: weight for form, weight in weights.items() if weight > 0}
+
+
+def _heaviest(weights: Mapping[str, float], most: int) -> dict[str, float]:
+    # Of equal weights, the alphabet decides, so that each process learns the same.
+    ordered = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))
+    return dict(ordered[:most])
+
+
+def _scaled(weights: Mapping[str, float], whole: float) -> dict[str, float]:
+    total = sum(weights.values())
+    return {form: whole * weight / total for form, weight in weights.items()}
+
+
+def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeText) -> float:
+    """Return the bar of a topic, in thousandths.
+
+    `closest` has how near the stored papers are, the nearest first, of `papers` that came in
+    `days`. It is `at_least` if that is set, else `BAR`, and
+
+    - lower, down to `LOWEST_BAR`, until one paper in three days reaches it,
+    - higher, until no more than `at_most` a day do.
+    """
+    if like.at_least is not None:
+        return like.at_least
+    days = max(days, papers / MOST_A_DAY, 1.0)
+    if papers < ENOUGH:
+        return BAR
+    at = min(floor(AT_LEAST * days), len(closest) - 1)
+    few = closest[at] if at >= 0 else 0.0
+    bar = min(BAR, max(LOWEST_BAR, few))
+    most = floor((like.at_most or AT_MOST) * days)
+    if len(closest) > most:
+        bar = max(bar, closest[most] + 0.001)
+    return min(floor(bar * 1_000) / 1_000, 1.0)
+
+
+def like_leaf(words: TopicWords) -> Like:
+    """Return the leaf of a topic that finds what is near by these words."""
+    leaves = (
+        (Words(TEXT_FIELDS, (Edge(word.form, 0, 1),), 1, "", _POSITION + number), word.weight)
+        for number, word in enumerate(words.words)
+    )
+    return Like(tuple(leaves), words.bar, _POSITION - 1)
+
+
+def learned_from_text(like: LikeText) -> TopicWords:
+    """Return the words of a text alone, with the bar that holds where no paper is stored.
+
+    Raises QueryError if it has no word that says anything.
+    """
+    learned = learn_words(like.text)
+    if not learned:
+        if like.text:
+            raise QueryError(
+                "like: has only words that nearly every paper has", 0, "add words of your subject"
+            )
+        raise QueryError(
+            "none of the examples of like: is stored yet", 0, "add a text, as in like: {text: ...}"
+        )
+    return TopicWords(learned, BAR if like.at_least is None else like.at_least)

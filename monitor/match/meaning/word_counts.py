@@ -1,0 +1,42 @@
+"""In how many papers of every field each word is: the shipped counts of 10,000 papers.
+
+A word is known by a hash of its form (`monitor.text`) to one of 2^18 places, so that rare words may
+share one. `benchmarks/count_words.py` makes `word_counts.z`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache
+from importlib.resources import files
+from math import log
+
+from monitor.match.meaning.idf import STOP_WORDS
+from monitor.text import sign_pattern
+
+PLACES = 1 << 18
+COUNTED_PAPERS = 10_000
+
+
+def counts_as_word(form: str) -> bool:
+    """Whether a word says anything: a letter does not, but a sign of Chinese or Thai does."""
+    if len(form) > 1:
+        return form not in STOP_WORDS
+    return not form.isascii() and bool(sign_pattern().match(form))
+
+
+def place_of(form: str) -> int:
+    return zlib.crc32(form.encode("utf-8", "surrogatepass")) % PLACES
+
+
+def information(form: str) -> float:
+    """Return the inverse document frequency of a word, 0 for one that is in all papers."""
+    at = 2 * place_of(form)
+    in_papers = int.from_bytes(packed_counts()[at : at + 2], "little")
+    return log((1 + COUNTED_PAPERS) / (1 + in_papers))
+
+
+@cache
+def packed_counts() -> bytes:
+    """Return in how many papers each place occurs, as 16-bit little-endian numbers."""
+    return zlib.decompress(files("monitor.match.meaning").joinpath("word_counts.z").read_bytes())
