@@ -1,4 +1,4 @@
-"""Count in how many papers each word stands, for ranking and for `like:`: counts are shipped, papers not.
+"""Count in how many papers each word stands, for ranking and `like:`: only counts are shipped.
 
 python -m benchmarks.count_words PAPERS.jsonl.gz
 """

@@ -9,10 +9,11 @@ from datetime import datetime
 from monitor.digest.layout import beyond_at_most
 from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError
-from monitor.identity.keys import identifiers, with_keys
+from monitor.identity.keys import identifiers_in, with_keys
 from monitor.match import build_index
-from monitor.model import Digest, MatchReason, Paper, StoredPaper
+from monitor.model import Digest, MatchReason, StoredPaper
 from monitor.model.look_up import Filled, FollowedAt, LookUp, filled_by, followed_at
+from monitor.pipeline import like_topics
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
@@ -132,7 +133,8 @@ def explain(
         listed = [entry.paper for entry in entries]
         reported = reference_events.reported(tx, [stored.paper, *listed]) if listed else []
     wanted = {row.topic for row in matched}
-    index = build_index(topic for topic in runtime.topics if topic.name in wanted)
+    current = like_topics.find_current(runtime)
+    index = build_index(topic for topic in current if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
     topics = [
         MatchedTopic(m.topic, m.revision, m.score, index.why(m.topic, stored.paper, sources))
@@ -234,10 +236,3 @@ def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
     candidates += [stored for key in shared for stored in papers.by_common_key(tx, *key)]
     candidates = candidates or list(papers.by_title_key(tx, title_key(reference)))
     return list({stored.id: stored for stored in candidates}.values())
-
-
-def identifiers_in(text: str) -> list[tuple[str, str]]:
-    """Return all identifiers that a text may stand for."""
-    scheme, _, value = text.partition(":")
-    keys = {"arxiv": text, "doi": text, scheme.lower(): value or text}
-    return list(identifiers(Paper("", url=text, keys=keys)))

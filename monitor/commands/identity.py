@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from monitor.commands.explain import find_paper, identifiers_in
+from monitor.commands.explain import find_paper
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
 from monitor.identity import reference_events as reference_events_of
-from monitor.identity.keys import with_keys
+from monitor.identity.keys import identifiers_in, with_keys
 from monitor.identity.reasons import describe
 from monitor.model import (
     Finding,

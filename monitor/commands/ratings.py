@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from monitor.commands.explain import UnknownPaperError, find_paper, identifiers_in
+from monitor.commands.explain import UnknownPaperError, find_paper
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.errors import UsageError
-from monitor.identity.keys import LINK, identifiers
+from monitor.identity.keys import LINK, identifiers, identifiers_in
 from monitor.match import build_index
 from monitor.model import OPERATOR_NAME, SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
 from monitor.model.look_up import FollowedAt, followed_at
+from monitor.pipeline import like_topics
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -172,7 +173,7 @@ def keep_example(
 def topics_matching(runtime: Runtime, papers: Sequence[Paper]) -> list[set[str]]:
     """Return the topics that each of some papers matches, whatever sources they ask for."""
     matching: list[set[str]] = [set() for _ in papers]
-    index = build_index(runtime.topics)
+    index = build_index(like_topics.find_current(runtime))
     for at, number in zip(*(column.tolist() for column in index.pairs(papers)), strict=True):
         matching[at].add(str(index.name(number)))
     return matching

@@ -13,7 +13,6 @@ from monitor.commands.explain import (
     Explanation,
     UnknownPaperError,
     explain,
-    identifiers_in,
 )
 from monitor.digest.links import page_url
 from monitor.digest.sections.references import (
@@ -24,7 +23,7 @@ from monitor.digest.sections.references import (
     show_event,
 )
 from monitor.errors import refuse_unknown
-from monitor.identity.keys import group_by_scheme, identifiers
+from monitor.identity.keys import group_by_scheme, identifiers, identifiers_in
 from monitor.identity.reference_events import as_told
 from monitor.identity.venues import Kind, venue
 from monitor.model import LibraryEntry, Paper, ReferenceChange, ReferenceEvent

@@ -25,6 +25,7 @@ from monitor.model import (
     StoredPaper,
     TopicWhy,
 )
+from monitor.pipeline import like_topics
 from monitor.pipeline.library_fields import fill_in, hide_lost
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
@@ -72,7 +73,7 @@ def show_paper(
     entry, names = _entry(runtime, stored, sources), set(topics)
     notes = [sighting.site_note for sighting in of_sources if sighting.site_note]
     note = choose_note(notes, entry.paper.title, entry.paper.abstract)
-    wanted = [topic for topic in runtime.topics if topic.name in names]
+    wanted = [topic for topic in like_topics.find_current(runtime) if topic.name in names]
     index, group_rules = build_index(wanted), runtime.group_rules
     reasons = {topic.name: index.why(topic.name, entry.paper, sources) for topic in wanted}
     matched = tuple(TopicWhy(name, why, group_rules[name].title) for name, why in reasons.items())
@@ -125,5 +126,5 @@ def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
         raise UsageError(f"there is no digest of {name!r} for {period!r}")
     digest = hide_lost(runtime, digest)
     if digest.texts_removed:
-        return explain_again(digest, runtime.active.index(runtime.topics).why)
+        return explain_again(digest, runtime.active.index(like_topics.find_current(runtime)).why)
     return digest

@@ -34,7 +34,7 @@ from monitor.model import (
     SourceWarning,
 )
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
-from monitor.pipeline import incidents
+from monitor.pipeline import incidents, like_topics
 from monitor.pipeline.next_digest import by_address, next_digest, next_digests, overdue_slot
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
@@ -467,7 +467,7 @@ def late_after(last_beat: datetime | None) -> timedelta:
 
 def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
     """Yield what is wrong outside the store's records; with `probe` the store is written to."""
-    for name, fault in runtime.active.errors(runtime.topics).items():
+    for name, fault in runtime.active.errors(like_topics.find_current(runtime)).items():
         yield Problem(
             f"topic {name} is parked: {fault.message}",
             f"Topic {name} is parked",

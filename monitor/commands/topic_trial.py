@@ -29,6 +29,7 @@ from monitor.match import (
 from monitor.match.language.tree import every_leaf
 from monitor.match.suggestions import Suggestion, Text, widen
 from monitor.model import DayCount, MatchReason, Paper, Topic, fill_days
+from monitor.pipeline import like_topics
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction, schema_version
 from monitor.store.papers import papers, search
@@ -156,7 +157,8 @@ def too_wide(matching: int, papers: int) -> str:
 
 
 def find_topic(runtime: Runtime, name: str) -> Topic | None:
-    return next((topic for topic in runtime.topics if topic.name == name), None)
+    current = like_topics.find_current(runtime)
+    return next((topic for topic in current if topic.name == name), None)
 
 
 def unnamed_topic(runtime: Runtime, query: str) -> Topic:

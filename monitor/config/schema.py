@@ -75,6 +75,8 @@ def _section(name: str, plugins: bool) -> Schema:
     settings = _object(SECTIONS[name])
     if name in KINDS:
         settings = {"anyOf": list(_kinds(settings["properties"], KINDS[name], plugins))}
+    if name == "topics":  # a text may stand for the settings of `like`
+        settings["properties"]["like"]["anyOf"].insert(0, {"type": "string"})
     if name in NAMED:  # it may stand empty
         return {"type": ["object", "null"], "additionalProperties": settings}
     if name == "web":

@@ -38,12 +38,14 @@ from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError, nearest
+from monitor.identity.keys import identifiers_in
 from monitor.look_up.settings import LookUpSettings
-from monitor.match import Synonyms
+from monitor.match import Synonyms, learned_from_text
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.query import parse_once
 from monitor.match.language.synonyms import NO_SYNONYMS, term
-from monitor.model import ChangeKind, FirstRun, Role, Topic
+from monitor.match.like import MAX_TEXT
+from monitor.model import ChangeKind, FirstRun, LikeText, Role, Topic
 from monitor.plugins import CHANNELS, SOURCES, Kinds
 from monitor.setting_types import (
     LONGEST_DISPLAY_NAME,
@@ -248,6 +250,8 @@ def _parsed(to_query: Callable[[str], str]) -> AfterValidator:
     return AfterValidator(check)
 
 
+# The kinds of sources that read a file of examples, by its ending.
+EXAMPLE_FILES = {".bib": "bibtex", ".ris": "ris", ".jsonl": "jsonl"}
 _KINDS_OF_NEWS = {"enum": [kind.value for kind in ChangeKind]}
 News = Annotated[
     frozenset[ChangeKind],
@@ -258,12 +262,78 @@ News = Annotated[
 Items = OneOrMore[Annotated[str, _parsed(item_query)]]
 
 
+def _text_alone(value: object) -> object:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def _examples_file(path: str, info: ValidationInfo) -> str:
+    named = resolve_path(context_of(info).folder, path)
+    if named.suffix.lower() not in EXAMPLE_FILES:
+        raise ValueError(f"“{path}” should end with {', '.join(EXAMPLE_FILES)}")
+    return str(named)
+
+
+def _identifier(name: str) -> str:
+    if not identifiers_in(name):
+        raise ValueError(f"“{name}” is no identifier, as in arxiv:2307.13854 or doi:10.1000/182")
+    return name
+
+
+class LikeSettings(Section):
+    """What the papers of a topic are like: a text, examples, or both."""
+
+    text: Annotated[str, Field(max_length=MAX_TEXT), Required("without `papers` and `file`")] = (
+        Field("", description="a sentence, or an abstract")
+    )
+    papers: OneOrMore[Annotated[Line, AfterValidator(_identifier)]] = Field(
+        (),
+        description="stored papers as examples: arXiv ids, DOIs or PMIDs, as in `arxiv:2307.13854`",
+    )
+    file: Annotated[Line, AfterValidator(_examples_file)] | None = Field(
+        None,
+        description="a file of examples: `.bib`, `.ris` or `.jsonl`; the last 300 papers of it",
+    )
+    at_least: Annotated[float | None, Unset("chosen when the words are learned")] = Field(
+        None,
+        gt=0,
+        le=1,
+        allow_inf_nan=False,
+        description="the bar: how near a paper must be, from 0 to 1",
+    )
+    at_most: Annotated[int | None, Unset("10")] = Field(
+        None,
+        ge=1,
+        le=1_000,
+        description="papers a day that the bar is chosen for, by the newest stored papers",
+    )
+
+    @model_validator(mode="after")
+    def _check_words(self, info: ValidationInfo) -> LikeSettings:
+        if not (self.text or self.papers or self.file):
+            raise ValueError("needs a text, papers or a file, as in like: agents that play games")
+        if not (self.papers or self.file) and not context_of(info).unread:
+            try:
+                learned_from_text(self.like)
+            except QueryError as fault:
+                raise ValueError(f"{fault.message}; {fault.hint}") from None
+        return self
+
+    @property
+    def like(self) -> LikeText:
+        return LikeText(self.text, self.papers, self.file or "", self.at_least, self.at_most)
+
+
 class TopicSettings(Section):
     """One watch-topic."""
 
     name: str
-    query: Annotated[str, _parsed(str), Required("without lists")] = Field(
+    query: Annotated[str, _parsed(str), Required("without lists and `like`")] = Field(
         "", description="what to look for, in the [topic language](topics.md)"
+    )
+    like: Annotated[LikeSettings | None, BeforeValidator(_text_alone)] = Field(
+        None,
+        description="papers near to a [sentence, an abstract or examples](topics.md#like-a-text): "
+        "a text or settings; with `query` or lists both must match",
     )
     any: Items = Field(
         (), description="instead of `query`: one of these [words and phrases](topics.md#lists)"
@@ -319,7 +389,7 @@ class TopicSettings(Section):
 
     @model_validator(mode="after")
     def _check_terms(self, info: ValidationInfo) -> TopicSettings:
-        if not context_of(info).unread:
+        if self.written and not context_of(info).unread:
             try:
                 query_warnings(self.written, self.threshold)
             except QueryError as fault:
@@ -335,6 +405,7 @@ class TopicSettings(Section):
             since=self.since,
             threshold=self.threshold,
             synonyms=synonyms.bearing_on(self.written) if synonyms.groups else (),
+            like=self.like.like if self.like else None,
         )
 
 

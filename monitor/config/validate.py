@@ -226,7 +226,7 @@ class _Validator:
         faults_before = len(self.written.faults)
         if isinstance(raw, dict):
             lists = next((name for name in LISTS if name in raw), None)
-            if lists is None and "query" not in raw:
+            if lists is None and "query" not in raw and "like" not in raw:
                 self._settings(TopicSettings, where, {**raw, "query": "missing"})
                 self.written.fault((*where, "query"), "is missing")
                 return None
@@ -249,7 +249,7 @@ class _Validator:
             topic = TopicSettings.model_validate({**raw, "name": name}, context=context)
         except ValidationError:
             return None
-        if self.active_queries().get(name) != topic.written:
+        if not topic.written or self.active_queries().get(name) != topic.written:
             return None
         self.written.parked[name] = faults[0]
         del self.written.faults[faults_before:]

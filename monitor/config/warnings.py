@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
+from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -186,6 +187,11 @@ def _doubt_webhooks(settings: Settings, written: Written) -> None:
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
+    if topic.like and topic.like.file and not Path(topic.like.file).is_file():
+        message = f"there is no file {topic.like.file}: it has no examples"
+        written.warn(("topics", topic.name, "like", "file"), message)
+    if not topic.written:
+        return
     where = ("topics", topic.name, "query" if topic.query else "any")
     query, warnings = topic.written, query_warnings(topic.written, topic.threshold)
     for warning in warnings:

@@ -137,6 +137,13 @@ def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
     return tuple(claims_of(paper))
 
 
+def identifiers_in(text: str) -> list[tuple[str, str]]:
+    """Return all identifiers that a text may stand for."""
+    scheme, _, value = text.partition(":")
+    keys = {"arxiv": text, "doi": text, scheme.lower(): value or text}
+    return list(identifiers(Paper("", url=text, keys=keys)))
+
+
 def claims_of(paper: Paper, assigned: Collection[str] = ()) -> dict[tuple[str, str], Claim]:
     """Return the `identifiers` of a paper, each with how it is known.
 

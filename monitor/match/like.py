@@ -13,6 +13,7 @@ The numbers were chosen by `benchmarks/like.py`; docs/topics.md has the figures.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log, sqrt
@@ -21,13 +22,14 @@ from monitor.errors import QueryError
 from monitor.match.language.sentences import is_of_sentences
 from monitor.match.language.tree import TEXT_FIELDS, Edge, Like, Words
 from monitor.match.meaning.word_counts import counts_as_word, information
-from monitor.model import LikeText, LikeWord, Paper, TopicWords
+from monitor.model import LikeText, LikeWord, LikeWords, Paper
 from monitor.text import words
 
 EXAMPLE_WORDS = 30
 EXAMPLES_WEIGHT = 4
 MAX_WORDS = 40
 WHOLE = 1_000
+_LETTER = re.compile(r"[^\W\d_]")
 # A leaf of its own clause for each word: behind all positions of a query.
 _POSITION = 100_000
 MAX_TEXT = 20_000
@@ -51,6 +53,8 @@ def learn_words(text: str, examples: Iterable[Paper] = ()) -> tuple[LikeWord, ..
     sums: Counter[str] = Counter()
     for paper in examples:
         weights = _of_texts((paper.title, paper.title, paper.abstract), written)
+        # Numbers of an example, such as its results, are not what others have.
+        weights = {form: weight for form, weight in weights.items() if _LETTER.search(form)}
         length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
         for form, weight in weights.items():
             sums[form] += weight / length  # type: ignore[assignment]
@@ -111,7 +115,7 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
     return min(floor(bar * 1_000) / 1_000, 1.0)
 
 
-def like_leaf(words: TopicWords) -> Like:
+def like_leaf(words: LikeWords) -> Like:
     """Return the leaf of a topic that finds what is near by these words."""
     leaves = (
         (Words(TEXT_FIELDS, (Edge(word.form, 0, 1),), 1, "", _POSITION + number), word.weight)
@@ -120,7 +124,7 @@ def like_leaf(words: TopicWords) -> Like:
     return Like(tuple(leaves), words.bar, _POSITION - 1)
 
 
-def learned_from_text(like: LikeText) -> TopicWords:
+def learned_from_text(like: LikeText) -> LikeWords:
     """Return the words of a text alone, with the bar that holds where no paper is stored.
 
     Raises QueryError if it has no word that says anything.
@@ -134,4 +138,4 @@ def learned_from_text(like: LikeText) -> TopicWords:
         raise QueryError(
             "none of the examples of like: is stored yet", 0, "add a text, as in like: {text: ...}"
         )
-    return TopicWords(learned, BAR if like.at_least is None else like.at_least)
+    return LikeWords(learned, BAR if like.at_least is None else like.at_least)

@@ -103,11 +103,11 @@ from monitor.model.topics import Keyword as Keyword
 from monitor.model.topics import Keywords as Keywords
 from monitor.model.topics import LikeText as LikeText
 from monitor.model.topics import LikeWord as LikeWord
+from monitor.model.topics import LikeWords as LikeWords
 from monitor.model.topics import MatchReason as MatchReason
 from monitor.model.topics import MatchRow as MatchRow
 from monitor.model.topics import PaperFilter as PaperFilter
 from monitor.model.topics import SearchExpr as SearchExpr
 from monitor.model.topics import Topic as Topic
-from monitor.model.topics import TopicWords as TopicWords
 from monitor.model.topics import Verdict as Verdict
 from monitor.model.topics import merge_spans as merge_spans

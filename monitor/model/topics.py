@@ -42,7 +42,7 @@ class LikeWord(msgspec.Struct, frozen=True):
     weight: int
 
 
-class TopicWords(msgspec.Struct, frozen=True):
+class LikeWords(msgspec.Struct, frozen=True):
     """A version of the words of a `like:` topic, the heaviest first, and its bar, from 0 to 1.
 
     Version 0 is not stored. `examples` counts the papers that it was learned from, beside the text;
@@ -74,7 +74,7 @@ class Topic(msgspec.Struct, frozen=True):
     threshold: float = 0.0
     synonyms: tuple[tuple[str, ...], ...] = ()
     like: LikeText | None = None
-    words: TopicWords | None = None
+    words: LikeWords | None = None
 
     @property
     def written(self) -> str:

@@ -38,7 +38,7 @@ from monitor.model import (
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.look_up import notes_of
 from monitor.model.paper_fields import matched_values
-from monitor.pipeline import incidents, library_fields, look_up
+from monitor.pipeline import incidents, library_fields, like_topics, look_up
 from monitor.pipeline.fill_sections import FillContext, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
@@ -167,7 +167,7 @@ def _compose_each(
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
     later: list[NextDue] = []
-    cache = _RunCache(cached_explain(runtime.active.index(runtime.topics).why))
+    cache = _RunCache(cached_explain(runtime.active.index(like_topics.find_current(runtime)).why))
     for subscription, state in looked_at:
         if runtime.stopping.is_set():
             break
@@ -334,7 +334,10 @@ def _digest(
             ),
             full=drafted.full,
             waiting=drafted.waiting,
-            notes=(*_faults(runtime.active.index(runtime.topics), subscription), *remarks),
+            notes=(
+                *_faults(runtime.active.index(like_topics.find_current(runtime)), subscription),
+                *remarks,
+            ),
             remarks=remarks,
             titles=subscription.settings.titles,
             about=_about(runtime, subscription, slot, _next_after(subscription, state, slot, now)),

@@ -11,7 +11,7 @@ import structlog
 from monitor.match import TopicIndex, asks_for_numbers, build_index
 from monitor.model import LIST_AGE, Change, MatchRow, Topic
 from monitor.model.incidents import Subject, SubjectKind
-from monitor.pipeline import incidents, shared_store
+from monitor.pipeline import incidents, like_topics, shared_store
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
@@ -42,13 +42,17 @@ def match(runtime: Runtime) -> int:
             changes = matches.changes_to_match(tx, BATCH)
         if not changes:
             break
-        index = index or runtime.active.index(runtime.topics)
+        index = index or _current_index(runtime)
         rows = list(find(index, topics, changes))
         with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
             matches.save(tx, done, rows, runtime.clock.now())
         written += len(rows)
     return written + _look_again(runtime)
+
+
+def _current_index(runtime: Runtime) -> TopicIndex:
+    return runtime.active.index(like_topics.find_current(runtime))
 
 
 def _look_again(runtime: Runtime) -> int:
@@ -63,9 +67,10 @@ def _look_again(runtime: Runtime) -> int:
             grown = matches.grown_papers(tx, BATCH)
             papers = [paper.paper_id for paper in grown]
             changes = matches.news_of(tx, papers, now - LIST_AGE) if papers else []
+            every = like_topics.current_topics(tx, runtime)
         if not grown:
             break
-        topics = {topic.name: topic for topic in runtime.topics if asks_for_numbers(topic)}
+        topics = {topic.name: topic for topic in every if asks_for_numbers(topic)}
         index = index or build_index(topics.values())
         rows = list(find(index, topics, changes)) if topics else []
         with runtime.database.writing() as tx:
@@ -127,8 +132,9 @@ def _look_back(runtime: Runtime) -> int:
         if runtime.active.topics == (runtime.activation_hash, activated_at):
             return 0
         changed, gone = matches.difference(tx, runtime.topics)
+    learned = changed = like_topics.learn_missing(runtime, changed)
     every = len(changed) == len(runtime.topics)
-    index = runtime.active.index(runtime.topics) if every else build_index(changed)
+    index = runtime.active.index(tuple(changed)) if every else build_index(changed)
     changed = _readable(changed, index)
     if activated_at and not changed and not gone:
         runtime.active.topics = runtime.activation_hash, activated_at
@@ -140,8 +146,10 @@ def _look_back(runtime: Runtime) -> int:
     with runtime.database.writing() as tx:
         if matches.activated_at(tx) != activated_at:
             changed, gone = matches.difference(tx, runtime.topics)
+            changed = like_topics.with_same_words(tx, changed, learned)
             changed = _readable(changed, build_index(changed))
         keep = shared_store.keeps_others(tx, runtime)
+        like_topics.store_missing(tx, changed, now)
         matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:

@@ -7,7 +7,7 @@ which topic comes first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -24,7 +24,7 @@ from monitor.digest.wording import format_count
 from monitor.errors import QueryError
 from monitor.identity.keys import with_keys
 from monitor.match import parse_topic
-from monitor.match.language.tree import Near, Words, leaves
+from monitor.match.language.tree import Leaf, Like, Near, Words, leaves
 from monitor.model import (
     UNJUDGED,
     WANTED,
@@ -283,7 +283,14 @@ def words_of(topic: Topic) -> tuple[str, ...]:
     except QueryError:
         return ()
     for leaf in leaves(root):
-        for words in leaf.words if isinstance(leaf, Near) else [leaf]:
+        match leaf:
+            case Near():
+                parts: Iterable[Leaf] = leaf.words
+            case Like():
+                parts = (word for word, _ in leaf.words)
+            case _:
+                parts = [leaf]
+        for words in parts:
             if isinstance(words, Words):
                 keys |= {edge.key: None for edge in words.edges if edge.end - edge.start == 1}
     return tuple(keys)

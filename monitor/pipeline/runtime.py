@@ -172,11 +172,14 @@ class ActiveConfig:
     """The index of the topics, and what this process activated in the store.
 
     `topics` and `subscriptions` are an `activation_hash`, and the time of the last change of the
-    two that the store had then. While both are the same, the store need not be compared.
+    two that the store had then. While both are the same, the store need not be compared. `worded`
+    are the topics with the words that the store had at `worded_at`.
     """
 
     topics: tuple[str, datetime | None] = ("", None)
     subscriptions: tuple[str, datetime | None] = ("", None)
+    worded: tuple[Topic, ...] = ()
+    worded_at: tuple[str, datetime | None] = ("", None)
     _index: TopicIndex = field(default_factory=lambda: TopicIndex({}))
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:

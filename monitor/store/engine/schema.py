@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0046"
+VERSION = "0048"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -389,6 +389,20 @@ topic = _table(
     Column("threshold", Float, nullable=False, server_default="0"),
     Column("synonyms", sa.JSON(none_as_null=True)),
     Column("in_force_since", Instant, nullable=False),
+    # What its papers are like; null without `like:`.
+    Column("made_from", sa.JSON(none_as_null=True)),
+)
+
+# Versions of the words of a topic that is like a text, and what they were made from: the newest
+# made from what the topic has now counts.
+like_words = _table(
+    "like_words",
+    Column("topic", Text, primary_key=True),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    *_required(
+        made_from=sa.JSON, words=sa.JSON, bar=Float, examples=Integer, missing=sa.JSON, at=Instant
+    ),
+    sqlite_with_rowid=False,
 )
 
 match = _table(

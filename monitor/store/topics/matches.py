@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, UnsentMatch
 from monitor.store.digests.deliveries import reaches_anyone
@@ -144,6 +144,11 @@ def activate_topics(
     rows = [_row(topic) | {"in_force_since": now} for topic in changed]
     word_counts.forget(tx, [*gone, *(row["name"] for row in rows)])
     insert_or_update(tx, schema.topic, rows)
+    mark_activated(tx)
+
+
+def mark_activated(tx: Transaction) -> None:
+    """Let every process on the store look again at what is in force."""
     processes.beat(tx, _TOPICS, datetime.now(UTC))
 
 
@@ -244,6 +249,7 @@ def _row(topic: Topic) -> dict[str, Any]:
         "since_seconds": int(topic.since.total_seconds()),
         "threshold": topic.threshold,
         "synonyms": [list(group) for group in topic.synonyms] or None,
+        "made_from": to_builtins(topic.like) if topic.like else None,
     }
 
 

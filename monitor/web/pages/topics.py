@@ -25,6 +25,7 @@ from monitor.config.yaml_positions import quote_yaml
 from monitor.errors import QueryError
 from monitor.match import meant_by, parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper, Topic, fill_days
+from monitor.pipeline import like_topics
 from monitor.pipeline.runtime import Runtime
 from monitor.store.topics import matches
 from monitor.web.access import Role
@@ -43,7 +44,7 @@ routes = Routes()
 def all_topics(visit: Visit) -> Response:
     """List the topics, page by page, with how many papers each matched lately."""
     runtime, topics = visit.runtime, visit.slice(visit.runtime.topics, LISTED)
-    faults = runtime.active.errors(runtime.topics)
+    faults = runtime.active.errors(like_topics.find_current(runtime))
     return visit.show(
         "topics",
         topics=topics,
