@@ -70,6 +70,8 @@ COMMANDS = {
         "templates preview": "Show digests of the sample papers in each form. Sends nothing.",
         "topics list": "List the topics, and how many subscriptions have each.",
         "topics try": "Show which stored papers a query or topic would have matched.",
+        "topics words": "Show the words by which a topic with `like:` matches, and their weights.",
+        "topics relearn": "Learn the words of a topic with `like:` again, as a new version.",
     },
     "Operate": {
         "config": "Show the configuration in use, with secrets masked.",

@@ -71,6 +71,8 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
         # A topic that matched an earlier text of the paper may match no words of today's.
         words = f", {list_words(topic.why)}" if topic.why else ""
         yield "Topic", f"{topic.topic} (score {topic.score:.2f}){words}"
+    for missed in explanation.near:
+        yield "Nearly", f"{missed.topic} (nearness {missed.score:.2f}, bar {missed.line:.2f})"
     if not explanation.digests:
         yield "Digests", "not in any digest yet"
     for digest in explanation.digests:

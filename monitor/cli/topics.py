@@ -9,10 +9,18 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.opening import open_or_empty, open_to_read, pointing
+from monitor.cli.opening import open_configured, open_or_empty, open_to_read, pointing
 from monitor.cli.options import Call, argument, number, option
-from monitor.cli.terminal import console, list_words, show_table, with_sign
-from monitor.commands.json_output import trial_json
+from monitor.cli.terminal import at, console, list_words, show_table, with_sign
+from monitor.commands.json_output import like_trial_json, trial_json, words_json
+from monitor.commands.like_trial import (
+    LikeTrial,
+    WordsReport,
+    like_of,
+    relearn,
+    try_like,
+    words_of_topic,
+)
 from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
     Sample,
@@ -22,9 +30,12 @@ from monitor.commands.topic_trial import (
 )
 from monitor.config.yaml_positions import quote_yaml
 from monitor.digest.paper_json import plain
-from monitor.digest.wording import format_count
+from monitor.digest.wording import format_count, shorten_text
+from monitor.errors import UsageError
 from monitor.match import parse_topic
+from monitor.match.like import WHOLE
 from monitor.match.suggestions import Suggestion
+from monitor.model import DayCount, LikeWords, Topic
 
 
 def topics_list(call: Call) -> None:
@@ -39,9 +50,52 @@ def _show_list(listed: Sequence[TopicReport]) -> None:
     show_table(("Topic", "Query", "Subscriptions", "Last 7 days"), rows, "There are no topics yet.")
 
 
+def topics_words(call: Call, name: str = argument("NAME", "A topic with `like:`.")) -> None:
+    with open_to_read(call) as app:
+        report = words_of_topic(app.runtime, name)
+    call.answer(words_json(report), _show_words, report)
+
+
+def topics_relearn(call: Call, name: str = argument("NAME", "A topic with `like:`.")) -> None:
+    with open_configured(call, create=False) as app:
+        report = relearn(app.runtime, name)
+    call.answer(words_json(report), _show_words, report)
+
+
+def _show_words(report: WordsReport) -> None:
+    words = report.words
+    made = f"version {words.version}, {at(words.at)}" if words.at else "not put in force yet"
+    examples = f", {format_count(words.examples, 'example')}" if words.examples else ""
+    console.print(f"[bold]{escape(report.topic)}[/] ({made}{examples}), bar {words.bar:.3g}\n")
+    _show_weights(words)
+    for name in words.missing:
+        console.print(with_sign("!", "bold yellow", f"no example: {name}"))
+    added = [change.word for change in report.changes if change.add]
+    dropped = [change.word for change in report.changes if not change.add]
+    for what, proposed in (("add to the text", added), ("drop", dropped)):
+        if proposed:
+            console.print(Text(f"\nBy the answers of readers, {what}: {', '.join(proposed)}"))
+
+
+def _show_weights(words: LikeWords) -> None:
+    most = max(word.weight for word in words.words)
+    for word in words.words:
+        bar = "█" * max(1, round(30 * word.weight / most))
+        line = Text(f"{shorten_text(word.written, 24):24}  ")
+        console.print(line.append(bar, "cyan").append(f" {word.weight / WHOLE:.1%}"))
+
+
 def topics_try(
     call: Call,
-    query: str = argument("QUERY", "A query or a topic name."),
+    query: str = argument("QUERY", "A query or a topic name.", default=""),
+    like: str = option("--like", "TEXT|FILE", "A text, or a file with a text or with examples."),
+    at_least: float | None = option(
+        "--at-least",
+        "BAR",
+        "With --like: how near a paper must be, from 0 to 1.",
+        None,
+        number("--at-least", float, 0),
+    ),
     compare: str | None = option(
         "--compare", "OTHER", "Another query or topic name to compare with.", default=None
     ),
@@ -53,8 +107,16 @@ def topics_try(
         number("--threshold", float, 0),
     ),
 ) -> None:
+    if like:
+        _try_like(call, query, like, at_least)
+        return
+    if not query:
+        raise UsageError("there is no query to try", "write a query, or --like with a text")
     with open_or_empty(call) as app:
         topic = topic_of(app.runtime, query)
+        if topic.like and not topic.query and compare is None:
+            _answer_like(call, try_like(app.runtime, topic))
+            return
         topic = structs.replace(topic, threshold=threshold or topic.threshold)
         with pointing(compare or ""):
             other = None if compare is None else parse_topic(topic_of(app.runtime, compare))
@@ -63,16 +125,44 @@ def topics_try(
     call.answer(trial_json(trial), _show, query, trial)
 
 
+def _try_like(call: Call, query: str, given: str, at_least: float | None) -> None:
+    if query:
+        raise UsageError("a query and --like are tried one by one", "leave one of them out")
+    if at_least is not None and not 0 < at_least <= 1:
+        raise UsageError("--at-least needs a number from 0 to 1", "as in --at-least 0.3")
+    topic = Topic("", "", like=like_of(given, at_least))
+    with open_or_empty(call) as app, pointing(given):
+        trial = try_like(app.runtime, topic)
+    _answer_like(call, trial)
+
+
+def _answer_like(call: Call, trial: LikeTrial) -> None:
+    call.answer(like_trial_json(trial), _show_like, trial)
+
+
+def _show_like(trial: LikeTrial) -> None:
+    _show_weights(trial.words)
+    console.print(
+        f"\n{format_count(trial.papers, 'paper')} of the newest {trial.looked_at:,} "
+        f"reach the bar of {trial.words.bar:.3g}.\n"
+    )
+    _show_days(trial.days)
+    console.print("\nThe nearest, with their words:\n")
+    drawn = False
+    for paper in trial.nearest:
+        if not paper.matches and not drawn:
+            console.print(Text(f"  {'─' * 8} bar {trial.words.bar:.3g} {'─' * 40}", "yellow"))
+            drawn = True
+        console.print(Text(f"  {paper.score:.2f}  {paper.title}"), soft_wrap=True)
+        console.print(Padding(Text(list_words(paper.why), "dim"), (0, 0, 0, 8), expand=False))
+
+
 def _show(query: str, trial: Trial) -> None:
     share = f", {trial.share:.1%} of all stored papers" if trial.papers else ""
     console.print(
         f"[bold]{escape(query)}[/] matches {format_count(trial.papers, 'paper')}{share}.\n"
     )
-    days = [(count.day, count.papers or 0) for count in trial.days[-30:]]
-    most = max((papers for _, papers in days), default=1)
-    for day, papers in days:
-        bar = "█" * max(bool(papers), round(40 * papers / most))
-        console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{papers:,}")
+    _show_days(trial.days)
     _show_samples("Best matches, with the matched words:", trial.sample)
     if other := trial.compare:
         console.print(
@@ -84,6 +174,14 @@ def _show(query: str, trial: Trial) -> None:
     _show_suggestions(trial.suggestions)
     for warning in trial.warnings:
         console.print(with_sign("!", "bold yellow", warning))
+
+
+def _show_days(counts: Sequence[DayCount]) -> None:
+    days = [(count.day, count.papers or 0) for count in counts[-30:]]
+    most = max((papers for _, papers in days), default=1)
+    for day, papers in days:
+        bar = "█" * max(bool(papers), round(40 * papers / most))
+        console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{papers:,}")
 
 
 def _show_suggestions(suggestions: Sequence[Suggestion]) -> None:

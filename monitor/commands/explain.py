@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from monitor.commands.like_trial import NearTopic, near_topics
 from monitor.digest.layout import beyond_at_most
 from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError
@@ -84,7 +85,8 @@ class Explanation:
     """All about a stored paper; `libraries` are those that have it.
 
     `shared_keys` are the other papers that have one of its identifiers, `look_ups` how far services
-    were asked about it, and `followed` what they said of it since a reader saved it.
+    were asked about it, `followed` what they said of it since a reader saved it, and `near` the topics
+    that it missed by little.
     """
 
     origin: Origin
@@ -97,6 +99,7 @@ class Explanation:
     shared_keys: tuple[SharedKey, ...]
     look_ups: tuple[LookUp, ...] = ()
     followed: tuple[FollowedAt, ...] = ()
+    near: tuple[NearTopic, ...] = ()
 
     @property
     def filled(self) -> tuple[Filled, ...]:
@@ -151,6 +154,7 @@ def explain(
         shared_keys=tuple(shared_keys),
         look_ups=tuple(asked),
         followed=followed_at(of_saved),
+        near=near_topics([t for t in current if t.name not in wanted], stored.paper, sources),
     )
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from monitor.digest.paper_json import Answer, keys_json, paper_fields, pick, plain
 from monitor.identity.reasons import describe
-from monitor.model import Delivery, Paper, Sighting
+from monitor.model import Delivery, LikeWords, Paper, Sighting
 from monitor.model.look_up import filled_by
 from monitor.model.paper_fields import IN_PAPERS, IN_READ
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
     from monitor.commands.explain import Explanation
+    from monitor.commands.like_trial import LikeTrial, WordsReport
     from monitor.commands.look_up import LookedUp
     from monitor.commands.paper_search import FoundPaper
     from monitor.commands.ratings import Rated, SavedPaper
@@ -88,6 +89,47 @@ def trial_json(trial: Trial) -> Answer:
     return answer
 
 
+def like_trial_json(trial: LikeTrial) -> Answer:
+    """Return what a text would have found; `line` is how many of the nearest reach the bar."""
+    return {
+        "papers": trial.papers,
+        "looked_at": trial.looked_at,
+        "per_day": [
+            {"day": f"{day}", "papers": count} for day, count in sorted(trial.per_day.items())
+        ],
+        **_words(trial.words),
+        "line": sum(paper.matches for paper in trial.nearest),
+        "nearest": [
+            pick(paper, "id title")
+            | {"score": round(paper.score, 4)}
+            | {"why": [pick(reason, "field words") for reason in paper.why]}
+            for paper in trial.nearest
+        ],
+    }
+
+
+def words_json(report: WordsReport) -> Answer:
+    return {
+        "topic": report.topic,
+        "version": report.words.version,
+        "at": plain(report.words.at),
+        **_words(report.words),
+        "examples": report.words.examples,
+        "missing": list(report.words.missing),
+        "add": [change.word for change in report.changes if change.add],
+        "drop": [change.word for change in report.changes if not change.add],
+        "versions": [
+            pick(words, "version at examples") | {"bar": words.bar, "words": len(words.words)}
+            for words in report.versions
+        ],
+    }
+
+
+def _words(words: LikeWords) -> Answer:
+    listed = [{"word": word.written, "weight": word.weight} for word in words.words]
+    return {"bar": words.bar, "words": listed}
+
+
 def _samples(samples: Iterable[Sample]) -> list[Answer]:
     return [
         {"title": sample.title, "why": [pick(reason, "field words") for reason in sample.why]}
@@ -132,7 +174,7 @@ def saved_json(saved: Iterable[SavedPaper]) -> Answer:
 
 def explanation_json(explanation: Explanation) -> Answer:
     origin, stored = explanation.origin, explanation.origin.stored
-    return {
+    answer = {
         "id": stored.id,
         **paper_fields(stored.paper, IN_PAPERS),
         "withdrawn": stored.paper.withdrawn,
@@ -144,6 +186,7 @@ def explanation_json(explanation: Explanation) -> Answer:
         "filled": [pick(filled, OF_FILLED) for filled in explanation.filled],
         "followed": [pick(answer, OF_FOLLOWED) for answer in explanation.followed],
     }
+    return answer | ({"near": plain(explanation.near)} if explanation.near else {})
 
 
 def _sighting(sighting: Sighting) -> Answer:

@@ -228,5 +228,5 @@ def report_topics(
     for topic in topics:
         title = runtime.group_rules[topic.name].title
         yield TopicReport(
-            topic.name, title, topic.query, subscribed[topic.name], counts.get(topic.name, 0)
+            topic.name, title, topic.written, subscribed[topic.name], counts.get(topic.name, 0)
         )

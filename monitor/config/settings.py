@@ -389,7 +389,7 @@ class TopicSettings(Section):
 
     @model_validator(mode="after")
     def _check_terms(self, info: ValidationInfo) -> TopicSettings:
-        if self.written and not context_of(info).unread:
+        if (self.written or not self.like) and not context_of(info).unread:
             try:
                 query_warnings(self.written, self.threshold)
             except QueryError as fault:

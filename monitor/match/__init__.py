@@ -9,9 +9,11 @@ from monitor.match.language.query import parse_query as parse_query
 from monitor.match.language.query import parse_topic as parse_topic
 from monitor.match.language.synonyms import Synonyms as Synonyms
 from monitor.match.language.tree import Query as Query
+from monitor.match.like import WordChange as WordChange
 from monitor.match.like import choose_bar as choose_bar
 from monitor.match.like import learn_words as learn_words
 from monitor.match.like import learned_from_text as learned_from_text
+from monitor.match.like import propose_words as propose_words
 from monitor.match.parts import QueryPart as QueryPart
 from monitor.match.parts import find_unseen_words as find_unseen_words
 from monitor.match.parts import split_parts as split_parts

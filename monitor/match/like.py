@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log, sqrt
+from typing import NamedTuple
 
 from monitor.errors import QueryError
 from monitor.match.language.sentences import is_of_sentences
@@ -139,3 +140,46 @@ def learned_from_text(like: LikeText) -> LikeWords:
             "none of the examples of like: is stored yet", 0, "add a text, as in like: {text: ...}"
         )
     return LikeWords(learned, BAR if like.at_least is None else like.at_least)
+
+
+class WordChange(NamedTuple):
+    """A word to add to a topic, or to drop from it, by what readers answered."""
+
+    word: str
+    add: bool
+
+
+# Fewer papers that are wanted, or are not, say little about a word.
+_ANSWERS = 3
+_PROPOSED = 6
+
+
+def propose_words(
+    current: Sequence[LikeWord], wanted: Sequence[Paper], unwanted: Sequence[Paper]
+) -> tuple[WordChange, ...]:
+    """Return words to add and to drop, by the papers that readers want and those they do not.
+
+    A word to add is one of the heaviest of the wanted papers, and in fewer of the unwanted ones; a
+    word to drop is in a larger share of the unwanted papers than of the wanted ones.
+    """
+    here = {word.form for word in current}
+    in_wanted, in_unwanted = _shares(wanted), _shares(unwanted)
+    changes = []
+    if len(wanted) >= _ANSWERS:
+        new = [word for word in learn_words("", wanted) if word.form not in here]
+        telling = [w for w in new if in_wanted[w.form] >= max(0.3, 2 * in_unwanted[w.form])]
+        changes += [WordChange(word.written, True) for word in telling[:_PROPOSED]]
+    if len(unwanted) >= _ANSWERS:
+        worse = [w for w in current if in_unwanted[w.form] > max(0.3, 2 * in_wanted[w.form])]
+        changes += [WordChange(word.written, False) for word in worse[:_PROPOSED]]
+    return tuple(changes)
+
+
+def _shares(papers: Sequence[Paper]) -> Counter[str]:
+    """Return in which share of some papers each word is."""
+    shares: Counter[str] = Counter()
+    for paper in papers:
+        forms = {word.form for text in (paper.title, paper.abstract) for word in words(text)}
+        for form in forms:
+            shares[form] += 1 / len(papers)  # type: ignore[assignment]
+    return shares

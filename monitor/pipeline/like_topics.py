@@ -7,7 +7,7 @@ topics were activated, by itself or by another one on the same store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from monitor.clocks import Clock
 from monitor.config.settings import EXAMPLE_FILES
 from monitor.errors import MonitorError, QueryError, UsageError
 from monitor.identity.keys import identifiers_in
-from monitor.match import TopicIndex, choose_bar, learn_words
+from monitor.match import Query, TopicIndex, choose_bar, learn_words
 from monitor.match.language.query import parse_topic
 from monitor.match.meaning.explain import MOST
 from monitor.model import LikeText, LikeWords, Paper, Topic
@@ -151,7 +151,7 @@ def read_examples(file: Path, clock: Clock) -> list[Paper]:
 
 def _with_bars(runtime: Runtime, topics: Sequence[Topic]) -> list[Topic]:
     """Put the bar of each topic by how near the newest papers are to it."""
-    every = {
+    every: dict[Hashable, Query] = {
         topic.name: parse_topic(structs.replace(topic, query="")) for topic in topics if topic.words
     }
     if not every:
@@ -162,7 +162,7 @@ def _with_bars(runtime: Runtime, topics: Sequence[Topic]) -> list[Topic]:
         texts = papers.texts(tx, ids).values()
     index = TopicIndex(every)
     columns = index.scores([Paper(title, abstract=abstract) for title, abstract in texts])
-    near: dict[str, list[float]] = {name: [] for name in every}
+    near: dict[str, list[float]] = {str(name): [] for name in every}
     for number, score in zip(columns[1].tolist(), columns[2].tolist(), strict=True):
         near[str(index.name(number))].append(score / MOST)
     put = []

@@ -1,0 +1,204 @@
+"""Topics that are like a text: tried on the stored papers, their words shown and learned again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from msgspec import structs
+
+from monitor.commands.paper_search import as_matched
+from monitor.commands.topic_trial import find_topic
+from monitor.config.settings import EXAMPLE_FILES
+from monitor.errors import QueryError, UsageError
+from monitor.match import TopicIndex, WordChange, learned_from_text, parse_topic, propose_words
+from monitor.match.like import MAX_TEXT
+from monitor.match.meaning.explain import MOST
+from monitor.model import DayCount, LikeText, LikeWords, MatchReason, Paper, Topic, fill_days
+from monitor.pipeline import like_topics
+from monitor.pipeline.runtime import Runtime
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers, search
+from monitor.store.topics import judgements, like_words
+
+NEAREST = 50
+# A page looks at fewer papers than a shell.
+LOOKED_AT_ON_PAGE = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class NearPaper:
+    """A stored paper, how near it is, and by which words; `matches` if it reaches the bar."""
+
+    id: int
+    title: str
+    score: float
+    matches: bool
+    why: tuple[MatchReason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LikeTrial:
+    """What a text would have found among the newest `looked_at` papers.
+
+    `nearest` are the fifty nearest, whether they reach the bar or not; `papers` counts those that
+    do, and `per_day` by the day on which they were first seen.
+    """
+
+    words: LikeWords
+    nearest: tuple[NearPaper, ...]
+    papers: int
+    looked_at: int
+    per_day: Mapping[date, int]
+
+    @property
+    def days(self) -> tuple[DayCount, ...]:
+        return fill_days(self.per_day, max(self.per_day, default=date.min))
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(paper.id for paper in self.nearest)
+
+
+def like_of(given: str, at_least: float | None = None) -> LikeText:
+    """Return what is meant by a text, or by the name of a file with a text or with examples.
+
+    Raises UsageError for a file that cannot be read.
+    """
+    path = Path(given)
+    try:
+        is_file = len(given) < 4_096 and "\n" not in given and path.is_file()
+        if is_file and path.suffix.lower() in EXAMPLE_FILES:
+            return LikeText(file=str(path.resolve()), at_least=at_least)
+        text = path.read_text(encoding="utf-8") if is_file else given
+    except (OSError, ValueError) as error:
+        reason = "it is not UTF-8" if isinstance(error, ValueError) else error.strerror
+        raise UsageError(f"cannot read {given}: {reason}", "choose another file") from None
+    if len(text) > MAX_TEXT:
+        raise UsageError(f"a text may have {MAX_TEXT:,} characters", "leave some out")
+    return LikeText(text, at_least=at_least)
+
+
+def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED_AT) -> LikeTrial:
+    """Try a topic that is like a text on the newest papers. Raises QueryError."""
+    assert topic.like, "other topics are tried by their query"
+    if not topic.words:
+        [topic] = like_topics.learn(runtime, [topic])
+    words = topic.words or learned_from_text(topic.like)
+    every = structs.replace(topic, query="", words=structs.replace(words, bar=0.0))
+    with runtime.database.reading() as tx:
+        ids = search.newest(tx, None, None, looked_at)
+        texts = papers.texts(tx, ids)
+        ordered = [id for id in ids if id in texts]
+        index = TopicIndex({"": every})
+        at, _, scores = index.scores([Paper(texts[id][0], abstract=texts[id][1]) for id in ordered])
+        near = {
+            ordered[i]: score / MOST for i, score in zip(at.tolist(), scores.tolist(), strict=True)
+        }
+        ranked = sorted(near, key=lambda id: (-near[id], -id))
+        nearest = [id for id in ranked[:NEAREST] if near[id] > 0]
+        matching = [id for id in ranked if near[id] >= words.bar]
+        seen = papers.load(tx, {*matching, *nearest})
+        candidates, sources = as_matched(tx, [seen[id] for id in nearest])
+    listed = tuple(
+        NearPaper(id, paper.title, near[id], near[id] >= words.bar, index.why("", paper, of))
+        for id, paper, of in zip(nearest, candidates, sources, strict=True)
+    )
+    per_day = Counter(seen[id].first_seen.date() for id in matching)
+    return LikeTrial(words, listed, len(matching), len(ordered), per_day)
+
+
+@dataclass(frozen=True, slots=True)
+class WordsReport:
+    """The words of a topic, all versions of them, and what answers propose to change."""
+
+    topic: str
+    words: LikeWords
+    versions: tuple[LikeWords, ...]
+    changes: tuple[WordChange, ...] = ()
+
+
+def words_of_topic(runtime: Runtime, name: str) -> WordsReport:
+    """Return the words by which a topic matches. Raises UsageError and QueryError."""
+    topic = find_like_topic(runtime, name)
+    with runtime.database.reading() as tx:
+        versions = like_words.versions(tx, name)
+        wanted, unwanted = _answered(tx, runtime, name)
+    assert topic.like, "other topics have no words"
+    words = topic.words or learned_from_text(topic.like)
+    changes = propose_words(words.words, wanted, unwanted)
+    return WordsReport(name, words, tuple(versions), changes)
+
+
+def relearn(runtime: Runtime, name: str) -> WordsReport:
+    """Learn the words of a topic again, and return them. Raises UsageError and QueryError."""
+    like_topics.relearn(runtime, find_like_topic(runtime, name))
+    return words_of_topic(runtime, name)
+
+
+def find_like_topic(runtime: Runtime, name: str) -> Topic:
+    topic = find_topic(runtime, name)
+    if topic is None:
+        raise UsageError(f"there is no topic {name!r}", "`paper-monitor topics list` lists them")
+    if not topic.like:
+        raise UsageError(f"{name!r} has no words to learn", "its query says what it finds")
+    return topic
+
+
+def _answered(
+    tx: Transaction, runtime: Runtime, name: str
+) -> tuple[Sequence[Paper], Sequence[Paper]]:
+    """Return the papers of a topic that readers want, and those that they do not."""
+    verdicts: dict[int, str] = {}
+    for subscription in runtime.subscriptions:
+        if name in subscription.topics:
+            verdicts |= judgements.verdicts(tx, subscription.name).get(name, {})
+    stored = papers.load(tx, verdicts)
+    wanted, unwanted = (
+        [stored[id].paper for id, verdict in verdicts.items() if verdict == kind and id in stored]
+        for kind in ("wanted", "unwanted")
+    )
+    return wanted, unwanted
+
+
+# A paper misses a topic by little if it has this share of what the topic asks for.
+_NEARLY = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class NearTopic:
+    """A topic that a paper missed by little: how near it is, and the bar."""
+
+    topic: str
+    score: float
+    line: float
+
+
+def near_topics(
+    topics: Sequence[Topic], paper: Paper, sources: Sequence[str]
+) -> tuple[NearTopic, ...]:
+    """Return the topics that a paper missed by little, though it has all that a query asks for."""
+    near = []
+    lower: dict[str, Topic] = {}
+    for topic in topics:
+        if topic.like:
+            try:
+                words = topic.words or learned_from_text(topic.like)
+                parse_topic(topic)
+            except QueryError:
+                continue
+            lowered = structs.replace(words, bar=words.bar * _NEARLY)
+            lower[topic.name] = structs.replace(topic, words=lowered)
+    if not lower:
+        return ()
+    index = TopicIndex(dict(lower.items()))
+    for match in index.match([paper], [tuple(sources)]):
+        words = lower[str(match.topic)].words
+        assert words, "they were given above"
+        score, line = match.score / MOST, words.bar / _NEARLY
+        if score < line:
+            near.append(NearTopic(str(match.topic), round(score, 4), round(line, 4)))
+    return tuple(sorted(near, key=lambda one: one.score - one.line, reverse=True))
