@@ -274,7 +274,7 @@ def _examples_file(path: str, info: ValidationInfo) -> str:
 
 
 def _identifier(name: str) -> str:
-    if not identifiers_in(name):
+    if ":" not in name and not {"arxiv", "doi"} & dict(identifiers_in(name)).keys():
         raise ValueError(f"“{name}” is no identifier, as in arxiv:2307.13854 or doi:10.1000/182")
     return name
 

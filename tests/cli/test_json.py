@@ -48,6 +48,11 @@ READINGS = [keys("file error rejected", papers=[READ])]
 STORED = [keys(f"id first_seen line filled {TEXT}", sources=[keys("source document raw_id")])]
 STOPPED = [keys("recipient subscription since until how reason")]
 CHECKS = [keys("name ok message")]
+WORDS = keys(
+    "topic version at bar examples missing add drop",
+    words=[keys("word weight")],
+    versions=[keys("version at examples bar words")],
+)
 EVERY = [
     ("init new", 0, keys("path unset next")),
     ("check", 0, keys("ok faults warnings may_repeat")),
@@ -84,6 +89,18 @@ EVERY = [
             sample=[keys("title", why=WHY)],
         ),
     ),
+    (
+        "topics try --like language",
+        0,
+        keys(
+            "papers looked_at bar line",
+            per_day=[keys("day papers")],
+            words=[keys("word weight")],
+            nearest=[keys("id title score", why=WHY)],
+        ),
+    ),
+    ("topics words near", 0, WORDS),
+    ("topics relearn near", 0, WORDS),
     (
         f"status --now {SUNDAY}",
         0,
@@ -183,6 +200,7 @@ def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any
     library = {"kind": "jsonl", "path": "refs.jsonl", "role": "library"}
     lived.settings["sources"]["ada-refs"] = library
     lived.settings["subscriptions"]["lab"]["libraries"] = "ada-refs"
+    lived.settings["topics"]["near"] = {"like": "language that robots speak"}
     lived.ingest(("Agents of Language", "A language that agents may speak."))
     lived.add("3.txt", FOLDING)
     heard = say(*line.split(), "--json")

@@ -57,6 +57,13 @@ def test_a_topic_that_was_checked_is_not_parsed_again(load: Load):
     [
         ("topics: {t: {any: [agent, 'a \"b']}}", "1: topics.t.any: this quote is never closed"),
         ("topics: {t: {none: [robot]}}", "1: topics.t: the topic only says what a paper must not"),
+        ("topics: {t: {like: the of and}}", "1: topics.t.like: like: has only words that nearly"),
+        ("topics: {t: {like: {}}}", "1: topics.t.like: needs a text, papers or a file"),
+        ("topics: {t: {like: {text: agents, at_least: 2}}}", "1: topics.t.like.at_least: should"),
+        ("topics: {t: {like: {papers: [nothing]}}}", "1: topics.t.like.papers: “nothing” is no"),
+        ("topics: {t: {like: {file: refs.pdf}}}", "1: topics.t.like.file: “refs.pdf” should end"),
+        ("topics: {t: {like: {txet: agents}}}", "1: topics.t.like.txet: “txet” is not a setting"),
+        ("topics: {t: {query: 'a (b', like: agents}}", "1: topics.t.query: this parenthesis"),
         ("topics: {t: {any: [agent, the]}}", "1: topics.t.any: “the” is too common"),
         ("topics: {t: {any: []}}", "1: topics.t: the topic is empty"),
         ("topics: {t: {any: agent, query: agent}}", "1: topics.t.query: cannot be used together"),

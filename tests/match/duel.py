@@ -17,11 +17,13 @@ from random import Random
 from hypothesis import strategies as st
 
 from monitor.errors import QueryError
-from monitor.match import Query, TopicIndex, parse_query
+from monitor.match import Query, TopicIndex, learn_words, parse_query, parse_topic
 from monitor.match.language.synonyms import Synonyms
+from monitor.match.like import like_leaf
+from monitor.match.meaning.closeness import as_closeness, share
 from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.match.meaning.explain import score
-from monitor.model import ListedDay, Paper
+from monitor.model import LikeText, LikeWords, ListedDay, Paper, Topic
 
 TOPICS, PAPERS = 250, 40
 SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
@@ -212,9 +214,14 @@ def _text_leaf(random: Random) -> str:
 
 
 def draw_topic(random: Random) -> str | Query | None:
-    """Return a topic as text, or read with synonyms or a threshold; None for a wrong one."""
+    """Return a topic as text, or read with synonyms, a threshold or a text that it is like.
+
+    None for a wrong one.
+    """
     text = topic(random)
     try:
+        if not random.randrange(5):
+            return _like(random, text if random.randrange(2) else "")
         read = parse_query(text)
         match random.randrange(6):
             case 0 | 1 | 2:
@@ -224,6 +231,21 @@ def draw_topic(random: Random) -> str | Query | None:
     except QueryError:
         return None
     return read.text
+
+
+def _like(random: Random, query: str) -> Query:
+    """Return a topic that is like words, with a bar that some papers reach exactly."""
+    drawn = learn_words(" ".join(random.choices(TEXT, k=random.randint(3, 30))))
+    if not drawn:
+        drawn = learn_words("agent policy")
+    like = LikeText("drawn")
+    bar = random.choice((0.0, 0.1, 0.25, 1 / 3, 0.5))
+    words = LikeWords(drawn, bar)
+    if bar and random.randrange(2):
+        # The bar is how near one of the papers to come may be, to the last digit.
+        leaf = like_leaf(words)
+        bar = as_closeness(sum(w * share(0, 1) for _, w in leaf.words[:2]), leaf)
+    return parse_topic(Topic("", query, like=like, words=LikeWords(drawn, bar)))
 
 
 def paper(random: Random) -> Paper:

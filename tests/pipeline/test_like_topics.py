@@ -1,0 +1,168 @@
+"""Topics that are like a text, in a store: words that stay, are learned again, and are shared."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from monitor.commands.explain import explain
+from monitor.commands.like_trial import like_of, relearn, try_like, words_of_topic
+from monitor.errors import UsageError
+from monitor.model import LikeText, LikeWords, Topic
+from monitor.pipeline import like_topics
+from monitor.pipeline.match import match
+from monitor.store.engine import schema
+from monitor.store.topics import like_words
+from tests.house import AGENTS, BANDITS, House
+
+WEB = ("Agents in the Browser", "An agent clicks in the web browser of a phone.")
+NEARLY = ("A Browser of Pages", "The browser shows them.")
+TEXT = "agents that use a web browser or a phone"
+
+
+@pytest.fixture
+def liking(house: House, url: str) -> House:
+    """An installation with a topic that is like a text."""
+    house.settings["store"] = url
+    house.settings["topics"] = {"browsing": {"like": TEXT}}
+    return house
+
+
+def versions(house: House, topic: str = "browsing") -> list[LikeWords]:
+    with house.opened() as app, app.runtime.database.reading() as tx:
+        return like_words.versions(tx, topic)
+
+
+def test_papers_that_are_near_are_sent_with_the_words(liking: House):
+    liking.run(WEB, BANDITS)
+    assert liking.next_morning() == {"lab": 1}
+    [group] = liking.digest().groups
+    [entry] = group.entries
+    assert entry.paper.title == WEB[0]
+    words = {word.casefold() for why in entry.matched[0].why for word in why.words}
+    assert {"browser", "phone", "web"} <= words
+
+
+def test_words_are_learned_once_and_stay(liking: House):
+    liking.ingest(WEB)
+    [first] = versions(liking)
+    liking.ingest(AGENTS, BANDITS)
+    assert versions(liking) == [first]
+    liking.settings["topics"]["browsing"]["news"] = ["new", "revised"]
+    liking.ingest()
+    assert versions(liking) == [first], "only another text has other words"
+    liking.settings["topics"]["browsing"]["like"] = "bandits and exploration"
+    liking.ingest()
+    changed, before = versions(liking)
+    assert (changed.version, before) == (2, first)
+
+
+def test_a_text_that_returns_has_the_words_that_it_had(liking: House):
+    liking.ingest(WEB)
+    [first] = versions(liking)
+    for text in ("bandits and exploration", TEXT):
+        liking.settings["topics"]["browsing"]["like"] = text
+        liking.ingest()
+    with liking.opened() as app, app.runtime.database.reading() as tx:
+        [topic] = like_topics.current_topics(tx, app.runtime)
+    assert topic.words == first and len(versions(liking)) == 2
+
+
+def test_words_learned_again_are_for_what_comes_and_what_matched_stays(liking: House):
+    liking.settings["topics"]["browsing"]["like"] = {"text": TEXT, "papers": ["arxiv:2307.13854"]}
+    liking.ingest(WEB)
+    [first] = versions(liking)
+    assert (first.examples, first.missing) == (0, ("arxiv:2307.13854",))
+    with liking.opened() as app:
+        report = relearn(app.runtime, "browsing")
+        assert report.words.version == 2 and len(report.versions) == 2
+        assert explain(app.runtime, WEB[0]).topics != ()
+        match(app.runtime)
+    with liking.opened() as app, app.runtime.database.reading() as tx:
+        [topic] = like_topics.current_topics(tx, app.runtime)
+        assert topic.words and topic.words.version == 2
+
+
+def test_another_process_takes_up_words_that_were_learned_again(liking: House):
+    liking.ingest(WEB)
+    with liking.opened() as other, liking.opened() as app:
+        match(other.runtime)
+        relearn(app.runtime, "browsing")
+        match(other.runtime)
+        [topic] = other.runtime.active.worded
+        assert topic.words and topic.words.version == 2
+
+
+def test_two_processes_write_one_version(liking: House):
+    with liking.opened() as one, liking.opened() as other:
+        learned = [
+            like_topics.learn_missing(app.runtime, app.runtime.topics) for app in (one, other)
+        ]
+        for app, topics in zip((one, other), learned, strict=True):
+            with app.runtime.database.writing() as tx:
+                like_topics.store_missing(tx, topics, app.runtime.clock.now())
+    assert [words.version for words in versions(liking)] == [1]
+
+
+def test_a_store_whose_words_are_gone_matches_by_the_text(liking: House):
+    liking.ingest(BANDITS)
+    with liking.opened() as app, app.runtime.database.writing() as tx:
+        tx.execute(sa.delete(schema.like_words))
+    liking.run(WEB)
+    assert liking.next_morning() == {"lab": 1}
+
+
+def test_examples_are_read_from_a_file_and_from_the_store(liking: House):
+    (liking.folder / "refs.bib").write_text(
+        "@article{a, title={Agents in the Browser}, author={Ada B}, year={2024}}"
+    )
+    liking.settings["topics"]["browsing"]["like"] = {"file": "refs.bib"}
+    liking.ingest(WEB)
+    [words] = versions(liking)
+    assert words.examples == 1 and {word.form for word in words.words} == {"browser", "agent"}
+
+
+def test_a_file_that_is_cut_off_is_said_and_stops_no_other_topic(liking: House):
+    (liking.folder / "refs.bib").write_text("@article{a, title={Agents in the")
+    liking.settings["topics"] |= {
+        "cut": {"like": {"file": "refs.bib"}},
+        "both": {"like": {"text": TEXT, "file": "refs.bib"}},
+    }
+    liking.run(WEB)
+    assert any(one.startswith("topic cut is parked") for one in liking.problems())
+    [words] = versions(liking, "both")
+    assert words.examples == 0 and "refs.bib" in words.missing[0]
+    assert liking.next_morning() == {"lab": 1}
+
+
+def test_explain_names_the_topics_that_a_paper_missed_by_little(liking: House):
+    liking.settings["topics"]["browsing"]["like"] = {"text": TEXT, "at_least": 0.3}
+    liking.ingest(NEARLY, BANDITS)
+    with liking.opened() as app:
+        [near] = explain(app.runtime, NEARLY[0]).near
+        assert near.topic == "browsing" and near.line == 0.3 and 0.24 <= near.score < 0.3
+        assert explain(app.runtime, BANDITS[0]).near == ()
+
+
+def test_a_trial_shows_the_nearest_on_both_sides_of_the_bar(liking: House):
+    liking.ingest(WEB, NEARLY, BANDITS)
+    with liking.opened() as app:
+        trial = try_like(app.runtime, Topic("", "", like=LikeText(TEXT, at_least=0.3)))
+        assert [(paper.title, paper.matches) for paper in trial.nearest] == [
+            (WEB[0], True),
+            (NEARLY[0], False),
+        ]
+        assert (trial.papers, trial.looked_at, sum(trial.per_day.values())) == (1, 3, 1)
+
+
+def test_what_has_no_words_is_refused(liking: House):
+    liking.settings["topics"]["plain"] = {"query": "agents"}
+    liking.ingest(WEB)
+    with liking.opened() as app:
+        for name in ("plain", "unknown"):
+            with pytest.raises(UsageError):
+                words_of_topic(app.runtime, name)
+            with pytest.raises(UsageError):
+                relearn(app.runtime, name)
+    with pytest.raises(UsageError, match="20,000"):
+        like_of("agent " * 4_000)
