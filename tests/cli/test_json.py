@@ -48,11 +48,11 @@ READINGS = [keys("file error rejected", papers=[READ])]
 STORED = [keys(f"id first_seen line filled {TEXT}", sources=[keys("source document raw_id")])]
 STOPPED = [keys("recipient subscription since until how reason")]
 CHECKS = [keys("name ok message")]
-WORDS = keys(
-    "topic version at bar examples missing add drop",
-    words=[keys("word weight")],
-    versions=[keys("version at examples bar words")],
-)
+LEARNED = {
+    **keys("topic version at bar examples missing add drop"),
+    "words": [keys("word weight")],
+    "versions": [{**keys("version at examples bar"), "words": ...}],
+}
 EVERY = [
     ("init new", 0, keys("path unset next")),
     ("check", 0, keys("ok faults warnings may_repeat")),
@@ -95,12 +95,12 @@ EVERY = [
         keys(
             "papers looked_at bar line",
             per_day=[keys("day papers")],
-            words=[keys("word weight")],
             nearest=[keys("id title score", why=WHY)],
-        ),
+        )
+        | {"words": [keys("word weight")]},
     ),
-    ("topics words near", 0, WORDS),
-    ("topics relearn near", 0, WORDS),
+    ("topics words near", 0, LEARNED),
+    ("topics relearn near", 0, LEARNED),
     (
         f"status --now {SUNDAY}",
         0,
