@@ -86,7 +86,7 @@ def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED
     """Try a topic that is like a text on the newest papers. Raises QueryError."""
     assert topic.like, "other topics are tried by their query"
     if not topic.words:
-        [topic] = like_topics.learn(runtime, [topic])
+        [topic] = like_topics.learn(runtime, [topic], looked_at)
     words = topic.words or learned_from_text(topic.like)
     every = structs.replace(topic, query="", words=structs.replace(words, bar=0.0))
     with runtime.database.reading() as tx:

@@ -102,7 +102,7 @@ def store_missing(tx: Transaction, topics: Iterable[Topic], now: datetime) -> No
             like_words.add(tx, topic, topic.words, now)
 
 
-def learn(runtime: Runtime, topics: Sequence[Topic]) -> list[Topic]:
+def learn(runtime: Runtime, topics: Sequence[Topic], looked_at: int = LOOKED_AT) -> list[Topic]:
     """Return topics with words learned from their text and examples, and a bar for each.
 
     One without any word stays as it is, and does not parse.
@@ -114,7 +114,7 @@ def learn(runtime: Runtime, topics: Sequence[Topic]) -> list[Topic]:
         words = learn_words(topic.like.text, examples)
         new = LikeWords(words, 0.0, examples=len(examples), missing=missing) if words else None
         learned.append(structs.replace(topic, words=new))
-    return _with_bars(runtime, learned)
+    return _with_bars(runtime, learned, looked_at)
 
 
 def find_examples(runtime: Runtime, topic: Topic) -> tuple[list[Paper], tuple[str, ...]]:
@@ -149,7 +149,7 @@ def read_examples(file: Path, clock: Clock) -> list[Paper]:
     return list(reading.papers[-MOST_EXAMPLES:])
 
 
-def _with_bars(runtime: Runtime, topics: Sequence[Topic]) -> list[Topic]:
+def _with_bars(runtime: Runtime, topics: Sequence[Topic], looked_at: int) -> list[Topic]:
     """Put the bar of each topic by how near the newest papers are to it."""
     every: dict[Hashable, Query] = {
         topic.name: parse_topic(structs.replace(topic, query="")) for topic in topics if topic.words
@@ -157,7 +157,7 @@ def _with_bars(runtime: Runtime, topics: Sequence[Topic]) -> list[Topic]:
     if not every:
         return list(topics)
     with runtime.database.reading() as tx:
-        ids = search.newest(tx, None, None, LOOKED_AT)
+        ids = search.newest(tx, None, None, looked_at)
         days = like_words.days_between(tx, ids[0], ids[-1]) if ids else 0.0
         texts = papers.texts(tx, ids).values()
     index = TopicIndex(every)

@@ -6,6 +6,7 @@ from typing import get_type_hints
 
 from monitor.commands import json_output
 from monitor.commands.explain import Explanation, SentDigest
+from monitor.commands.like_trial import NearTopic
 from monitor.commands.references import Reference
 from monitor.commands.services import SavedStatus, ServiceStatus
 from monitor.commands.status import SourceStatus, Status, SubscriptionStatus
@@ -80,6 +81,7 @@ _EXPLANATION = {
     **picked(Explanation, json_output.OF_EXPLANATION),
     "filled": _FILLED,
     "followed": _FOLLOWED,
+    "near": array(schema_of(NearTopic)),
 }
 _SAMPLE = fixed({"title": TEXT, "why": array(fixed(picked(MatchReason, "field words")))})
 _STATUS = {
@@ -109,7 +111,7 @@ PAPERS = _one_list("papers", fixed(_PAPER))
 SAVED = _one_list("papers", fixed({**_PAPER, "saved": _SAVES, "followed": _FOLLOWED}))
 RATED = _one_list("rated", fixed(_RATED))
 REFERENCES = _one_list("references", fixed(_REFERENCE))
-EXPLANATION = {"anyOf": [fixed(_EXPLANATION), REFERENCES]}
+EXPLANATION = {"anyOf": [fixed(_EXPLANATION, optional=("near",)), REFERENCES]}
 TRIAL = fixed(
     {
         "papers": NUMBER,

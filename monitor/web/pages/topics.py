@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 
+from msgspec import structs
 from starlette.responses import Response
 
+from monitor.commands.like_trial import LOOKED_AT_ON_PAGE, try_like
 from monitor.commands.paper_search import load_page
 from monitor.commands.query_bounds import is_too_long
 from monitor.commands.shown_papers import show_papers
@@ -24,9 +26,11 @@ from monitor.commands.topic_trial import (
 from monitor.config.yaml_positions import quote_yaml
 from monitor.errors import QueryError
 from monitor.match import meant_by, parse_query, parse_topic
-from monitor.model import DayCount, DigestPaper, Topic, fill_days
+from monitor.match.like import MAX_TEXT
+from monitor.model import DayCount, DigestPaper, LikeText, Topic, fill_days
 from monitor.pipeline import like_topics
 from monitor.pipeline.runtime import Runtime
+from monitor.store.papers import papers
 from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
@@ -95,10 +99,12 @@ def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
     return fill_days(counts, today)
 
 
-@routes.page("/try", Role.READER, SEARCHES, takes=("q", "part"))
+@routes.page("/try", Role.READER, SEARCHES, takes=("q", "like", "paper", "part"))
 def try_query(visit: Visit) -> Response:
-    """Show what a query would have found, and the lines that make a topic of it."""
+    """Show what a query or a text would have found, and the lines that make a topic of it."""
     runtime, query = visit.runtime, visit.parameter("q")
+    if visit.parameter("like") or visit.query_params.get("paper"):
+        return _try_text(visit)
     fault = trial = parts = None
     entries: list[DigestPaper] = []
     too_long = is_too_long(query)
@@ -119,6 +125,7 @@ def try_query(visit: Visit) -> Response:
         413 if too_long else 400 if fault else 200,
         query=query,
         fault=fault,
+        text="",
         trial=trial,
         meant=meant_by(query) if trial else "",
         plot=plot_days(trial.days, "What it would have found") if trial else None,
@@ -128,14 +135,72 @@ def try_query(visit: Visit) -> Response:
     )
 
 
+def _try_text(visit: Visit) -> Response:
+    """Show the papers that are nearest to a text, or to a stored paper, and where the bar lies."""
+    runtime, text, number = visit.runtime, visit.parameter("like"), visit.number("paper")
+    like, fault, trial, yaml = LikeText(text), None, None, ""
+    entries: list[DigestPaper] = []
+    too_long = is_too_long(text)
+    try:
+        if too_long:
+            raise too_long
+        if number is not None:
+            like = _like_paper(runtime, number)
+        topic = Topic("", "", like=like)
+        trial = try_like(runtime, topic, LOOKED_AT_ON_PAGE)
+        yaml = like_yaml(like, trial.words.bar, runtime.topics)
+        near = structs.replace(topic, words=structs.replace(trial.words, bar=0.0))
+        with runtime.database.reading() as tx:
+            newest = load_page(tx, trial.ids)
+            entries = show_papers(runtime, tx, newest, parse_topic(near), visit.libraries)
+    except QueryError as error:
+        fault = error
+    return visit.show(
+        "try",
+        413 if too_long else 400 if fault else 200,
+        query="",
+        text=like.text or text,
+        like=trial,
+        like_fault=fault,
+        nearest=[*zip(trial.nearest, entries, strict=False)] if trial else [],
+        plot=plot_days(trial.days, "What it would have found") if trial and trial.papers else None,
+        yaml=yaml,
+    )
+
+
+def _like_paper(runtime: Runtime, number: int) -> LikeText:
+    """Return what is like a stored paper: by its identifier if it has one, else by its text."""
+    with runtime.database.reading() as tx:
+        stored = papers.get(tx, number)
+    if stored is None or stored.purged:
+        raise QueryError(f"there is no paper {number}", 0, "search for it on /papers")
+    for scheme in ("arxiv", "doi", "pmid"):
+        for value in stored.paper.identifiers(scheme):
+            return LikeText(papers=(f"{scheme}:{value}",))
+    return LikeText(f"{stored.paper.title}. {stored.paper.abstract}"[:MAX_TEXT])
+
+
+def like_yaml(like: LikeText, bar: float, topics: Iterable[Topic]) -> str:
+    """Return a text or an example as a topic of monitor.yaml, with the bar to change."""
+    name = _free_name(like.text or "like-a-paper", topics)
+    given = f"      papers: [{', '.join(like.papers)}]\n" if like.papers else ""
+    text = f"      text: {quote_yaml(' '.join(like.text.split()))}\n" if like.text else ""
+    return f"topics:\n  {name}:\n    like:\n{text}{given}      at_least: {bar:.3g}\n"
+
+
 _LONGEST_NAME = 40
 
 
 def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
-    """Return a query as a topic of monitor.yaml, under a name that no other topic has."""
-    words = re.sub(r"\b(?:AND|OR|NOT|[a-z]+:)", " ", query)
+    """Return a query as a topic of monitor.yaml."""
+    name = _free_name(re.sub(r"\b(?:AND|OR|NOT|[a-z]+:)", " ", query), topics)
+    return f"topics:\n  {name}:\n    query: {quote_yaml(query)}\n"
+
+
+def _free_name(words: str, topics: Iterable[Topic]) -> str:
+    """Return a name made of words that no other topic has."""
     stem = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:_LONGEST_NAME].strip("-") or "topic"
     taken, name, number = {topic.name for topic in topics}, stem, 2
     while name in taken:
         name, number = f"{stem}-{number}", number + 1
-    return f"topics:\n  {name}:\n    query: {quote_yaml(query)}\n"
+    return name
