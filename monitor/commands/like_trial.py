@@ -42,7 +42,7 @@ class NearPaper:
 
 @dataclass(frozen=True, slots=True)
 class LikeTrial:
-    """What a text would have found among the newest `looked_at` papers.
+    """The papers that a text would have found among the newest `looked_at` papers.
 
     `nearest` are the fifty nearest, whether they reach the bar or not; `papers` counts those that
     do, and `per_day` by the day on which they were first seen.

@@ -280,7 +280,7 @@ def _identifier(name: str) -> str:
 
 
 class LikeSettings(Section):
-    """What the papers of a topic are like: a text, examples, or both."""
+    """A text that the papers of a topic are like, examples, or both."""
 
     text: Annotated[str, Field(max_length=MAX_TEXT), Required("without `papers` and `file`")] = (
         Field("", description="a sentence, or an abstract")

@@ -22,7 +22,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class LikeText(msgspec.Struct, frozen=True):
-    """What the papers of a topic are like: a text, stored papers by identifier, papers of a file.
+    """A text that papers are like, stored papers by identifier, papers of a file.
 
     `at_least` is the bar, if it is set; `at_most` how many papers a day the bar is chosen for.
     """

@@ -15,7 +15,7 @@ from monitor.errors import QueryError
 from monitor.match import Synonyms, TopicIndex, parse_query
 from monitor.match.language.lists import lists_query
 from monitor.match.meaning.evaluate import View, matches_topic, points
-from monitor.model import Paper
+from monitor.model import LikeText, Paper, Topic
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "topics.md"
@@ -45,6 +45,7 @@ def examples(header: str) -> list[tuple[str, str, bool]]:
 
 EXAMPLES = examples("| topic | matches | does not match |")
 WITH_SYNONYMS = examples("| topic with synonyms | matches | does not match |")
+SENTENCES = examples("| sentence | matches | does not match |")
 FAULTS = [
     (CODE.findall(topic)[0], int(at), why) for topic, at, why in tables("| topic | at | because |")
 ]
@@ -144,3 +145,9 @@ def test_the_short_list_is_understood() -> None:
     for row in tables("| write | to find |"):
         for topic in CODE.findall(row[0]):
             parse_query(topic)
+
+
+@pytest.mark.parametrize(("sentence", "title", "expected"), SENTENCES)
+def test_a_paper_is_near_to_a_sentence_or_not(sentence: str, title: str, expected: bool) -> None:
+    topic = Topic("", "", like=LikeText(sentence))
+    assert bool([*TopicIndex({"": topic}).match([Paper(title)])]) is expected

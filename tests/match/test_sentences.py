@@ -46,7 +46,7 @@ def test_each_sentence_of_the_page_means_its_query(row: list[str]) -> None:
     sentence, meant = (CODE.findall(cell)[0] for cell in row)
     assert meant_by(sentence) == meant
     doubt, *_ = doubts(sentence)
-    assert doubt.endswith(f"(to find what is meant, write {meant})")
+    assert doubt.endswith(f"write {meant}, or give the sentence to like:)")
     assert doubts(meant) == []
 
 
@@ -87,7 +87,7 @@ def test_two_sentences_are_one_doubt_with_both_meant() -> None:
     other = "robots that fold the laundry of people"
     [doubt] = doubts(f"{SENTENCE} OR {other}")
     meant = "language AND agents AND (play OR games) OR robots AND (fold OR laundry) AND people"
-    assert doubt.endswith(f"{meant})")
+    assert doubt.endswith(f"{meant}, or give the sentence to like:)")
 
 
 WORDS = st.sampled_from([*SENTENCE.split(), "and", "IT", "a", "β-VAE", "-", "(", ")", "OR", "$x$,"])

@@ -220,7 +220,7 @@ def _doubt_sentence(sentence: Sentence) -> QueryError:
     return QueryError(
         f"all {sentence.words} words must occur, which hardly any paper has",
         sentence.position,
-        f"to find what is meant, write {sentence.query}",
+        f"to find what is meant, write {sentence.query}, or give the sentence to like:",
     )
 
 

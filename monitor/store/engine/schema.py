@@ -389,7 +389,7 @@ topic = _table(
     Column("threshold", Float, nullable=False, server_default="0"),
     Column("synonyms", sa.JSON(none_as_null=True)),
     Column("in_force_since", Instant, nullable=False),
-    # What its papers are like; null without `like:`.
+    # The text and examples that its papers are like; null without `like:`.
     Column("made_from", sa.JSON(none_as_null=True)),
 )
 
