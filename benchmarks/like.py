@@ -174,7 +174,10 @@ def precision(directory: Path, *, tried: bool) -> None:
                     ]
                     for kind in ("review", "area", "list")
                 ]
-                row += [*map(statistics.mean, of_kinds), statistics.mean(chain.from_iterable(of_kinds))]
+                row += [
+                    *map(statistics.mean, of_kinds),
+                    statistics.mean(chain.from_iterable(of_kinds)),
+                ]
             label = f"{name}, {examples} examples" if examples else name
             values = " | ".join(f"{value:.3f}" for value in row)
             print(f"| {label} | {values} |", flush=True)

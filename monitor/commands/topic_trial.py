@@ -332,12 +332,21 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
     with store.reading() as tx:
         newest = search.newest(tx, None, None, READ)
         papers, sources = as_matched(tx, load_page(tx, newest))
+        synonyms = synonyms_of(settings)
+        written = [topic.topic(synonyms) for topic in settings.topics.values()]
+        current = like_topics.with_words(tx, written)
+    missing = [
+        _warning(settings, topic.name, f"like: has no example {name}; see topics relearn")
+        for topic in current
+        for name in (topic.words.missing if topic.words else ())
+    ]
     if len(papers) < LEAST:
-        return []
-    synonyms = synonyms_of(settings)
-    topics: dict[Hashable, Query] = {
-        name: parse_topic(topic.topic(synonyms)) for name, topic in settings.topics.items()
-    }
+        return missing
+    topics: dict[Hashable, Query] = {}
+    for topic in current:
+        # A topic whose examples are not stored yet is parked.
+        with suppress(QueryError):
+            topics[topic.name] = parse_topic(topic)
     index = TopicIndex(topics)
     _, numbers = index.pairs(papers, sources)
     warnings = [
@@ -345,6 +354,7 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
         for number, count in Counter(numbers.tolist()).items()
         if (wide := too_wide(count, len(papers)))
     ]
+    warnings += missing
     unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
     for name, words in unseen.items():
         warnings.append(_warning(settings, name, no_paper_has(words, len(papers))))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
+from monitor.app import load_settings
 from monitor.commands.explain import explain
 from monitor.commands.like_trial import like_of, relearn, try_like, words_of_topic
+from monitor.commands.topic_trial import topic_warnings
 from monitor.errors import UsageError
 from monitor.model import LikeText, LikeWords, Topic
 from monitor.pipeline import like_topics
@@ -81,6 +83,16 @@ def test_words_learned_again_are_for_what_comes_and_what_matched_stays(liking: H
     with liking.opened() as app, app.runtime.database.reading() as tx:
         [topic] = like_topics.current_topics(tx, app.runtime)
         assert topic.words and topic.words.version == 2
+
+
+def test_check_names_the_examples_that_are_not_stored(liking: House):
+    liking.settings["topics"] |= {
+        "browsing": {"like": {"text": TEXT, "papers": ["arxiv:2307.13854"]}},
+        "none": {"like": {"papers": ["doi:10.5555/none"]}},
+    }
+    liking.ingest(WEB)
+    [warning] = topic_warnings(load_settings(liking.write()))
+    assert "no example arxiv:2307.13854" in warning.message
 
 
 def test_another_process_takes_up_words_that_were_learned_again(liking: House):
