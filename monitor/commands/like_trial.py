@@ -85,9 +85,8 @@ def like_of(given: str, at_least: float | None = None) -> LikeText:
 def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED_AT) -> LikeTrial:
     """Try a topic that is like a text on the newest papers. Raises QueryError."""
     assert topic.like, "other topics are tried by their query"
-    if not topic.words:
-        [topic] = like_topics.learn(runtime, [topic], looked_at)
-    words = topic.words or learned_from_text(topic.like)
+    learned = [topic] if topic.words else like_topics.learn(runtime, [topic], looked_at)
+    words = learned[0].words or learned_from_text(topic.like)
     every = structs.replace(topic, query="", words=structs.replace(words, bar=0.0))
     with runtime.database.reading() as tx:
         ids = search.newest(tx, None, None, looked_at)
@@ -196,9 +195,9 @@ def near_topics(
         return ()
     index = TopicIndex(dict(lower.items()))
     for match in index.match([paper], [tuple(sources)]):
-        words = lower[str(match.topic)].words
-        assert words, "they were given above"
-        score, line = match.score / MOST, words.bar / _NEARLY
+        lowered_words = lower[str(match.topic)].words
+        assert lowered_words, "they were given above"
+        score, line = match.score / MOST, lowered_words.bar / _NEARLY
         if score < line:
             near.append(NearTopic(str(match.topic), round(score, 4), round(line, 4)))
     return tuple(sorted(near, key=lambda one: one.score - one.line, reverse=True))
