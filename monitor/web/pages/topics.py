@@ -126,6 +126,8 @@ def try_query(visit: Visit) -> Response:
         query=query,
         fault=fault,
         text="",
+        like=None,
+        like_fault=None,
         trial=trial,
         meant=meant_by(query) if trial else "",
         plot=plot_days(trial.days, "What it would have found") if trial else None,
