@@ -32,6 +32,7 @@ from monitor.pipeline import like_topics
 from monitor.pipeline.runtime import Runtime
 from monitor.store.papers import papers
 from monitor.store.topics import matches
+from monitor.text.new_names import NewNames
 from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import DAYS, plot_days
@@ -184,25 +185,19 @@ def _like_paper(runtime: Runtime, number: int) -> LikeText:
 
 def like_yaml(like: LikeText, bar: float, topics: Iterable[Topic]) -> str:
     """Return a text or an example as a topic of monitor.yaml, with the bar to change."""
-    name = _free_name(like.text or "like-a-paper", topics)
-    given = f"      papers: [{', '.join(like.papers)}]\n" if like.papers else ""
+    name = _new_name(like.text or "like-a-paper", topics)
+    named = ", ".join(map(quote_yaml, like.papers))
+    given = f"      papers: [{named}]\n" if like.papers else ""
     text = f"      text: {quote_yaml(' '.join(like.text.split()))}\n" if like.text else ""
     return f"topics:\n  {name}:\n    like:\n{text}{given}      at_least: {bar:.3g}\n"
 
 
-_LONGEST_NAME = 40
-
-
 def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
     """Return a query as a topic of monitor.yaml."""
-    name = _free_name(re.sub(r"\b(?:AND|OR|NOT|[a-z]+:)", " ", query), topics)
+    name = _new_name(re.sub(r"\b(?:AND|OR|NOT|[a-z]+:)", " ", query), topics)
     return f"topics:\n  {name}:\n    query: {quote_yaml(query)}\n"
 
 
-def _free_name(words: str, topics: Iterable[Topic]) -> str:
+def _new_name(words: str, topics: Iterable[Topic]) -> str:
     """Return a name made of words that no other topic has."""
-    stem = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:_LONGEST_NAME].strip("-") or "topic"
-    taken, name, number = {topic.name for topic in topics}, stem, 2
-    while name in taken:
-        name, number = f"{stem}-{number}", number + 1
-    return name
+    return NewNames({topic.name for topic in topics}).make(words, "topic")
