@@ -96,8 +96,8 @@ def _scaled(weights: Mapping[str, float], whole: float) -> dict[str, float]:
 def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeText) -> float:
     """Return the bar of a topic, in thousandths.
 
-    `closest` has how near the stored papers are, the nearest first, of `papers` that came in
-    `days`. It is `at_least` if that is set, else `BAR`, and
+    `closest` has how near those stored papers are that reach `LOWEST_BAR`, the nearest first, of
+    `papers` that came in `days`. It is `at_least` if that is set, else `BAR`, and
 
     - lower, down to `LOWEST_BAR`, until one paper in three days reaches it,
     - higher, until no more than `at_most` a day do.
@@ -107,8 +107,8 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
     days = max(days, papers / MOST_A_DAY, 1.0)
     if papers < ENOUGH:
         return BAR
-    at = min(floor(AT_LEAST * days), len(closest) - 1)
-    few = closest[at] if at >= 0 else 0.0
+    at = floor(AT_LEAST * days)
+    few = closest[at] if at < len(closest) else 0.0
     bar = min(BAR, max(LOWEST_BAR, few))
     most = floor((like.at_most or AT_MOST) * days)
     if len(closest) > most:

@@ -20,6 +20,7 @@ from monitor.errors import MonitorError, QueryError, UsageError
 from monitor.identity.keys import identifiers_in
 from monitor.match import Query, TopicIndex, choose_bar, learn_words
 from monitor.match.language.query import parse_topic
+from monitor.match.like import LOWEST_BAR
 from monitor.match.meaning.explain import MOST
 from monitor.model import LikeText, LikeWords, Paper, Topic
 from monitor.pipeline.runtime import Runtime
@@ -112,8 +113,9 @@ def learn(runtime: Runtime, topics: Sequence[Topic], looked_at: int = LOOKED_AT)
         assert topic.like, "only what is like a text has words"
         examples, missing = find_examples(runtime, topic)
         words = learn_words(topic.like.text, examples)
-        new = LikeWords(words, 0.0, examples=len(examples), missing=missing) if words else None
-        learned.append(structs.replace(topic, words=new))
+        # Papers below the lowest bar do not count: of ten thousand topics these would be millions.
+        lowest = LikeWords(words, LOWEST_BAR, examples=len(examples), missing=missing)
+        learned.append(structs.replace(topic, words=lowest if words else None))
     return _with_bars(runtime, learned, looked_at)
 
 
