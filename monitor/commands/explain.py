@@ -85,8 +85,8 @@ class Explanation:
     """All about a stored paper; `libraries` are those that have it.
 
     `shared_keys` are the other papers that have one of its identifiers, `look_ups` how far services
-    were asked about it, `followed` what they said of it since a reader saved it, and `near` the topics
-    that it missed by little.
+    were asked about it, `followed` what they said of it since a reader saved it, and `near` the
+    topics that it missed by little.
     """
 
     origin: Origin
