@@ -64,15 +64,7 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
     for ruling in explanation.rulings:
         yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
     yield from _news(origin)
-    if not explanation.topics:
-        is_news = stored.news_at
-        yield "Topics", "no topic matched" if is_news else "not matched, since it is not news"
-    for topic in explanation.topics:
-        # A topic that matched an earlier text of the paper may match no words of today's.
-        words = f", {list_words(topic.why)}" if topic.why else ""
-        yield "Topic", f"{topic.topic} (score {topic.score:.2f}){words}"
-    for missed in explanation.near:
-        yield "Nearly", f"{missed.topic} (nearness {missed.score:.2f}, bar {missed.line:.2f})"
+    yield from _topics(explanation)
     if not explanation.digests:
         yield "Digests", "not in any digest yet"
     for digest in explanation.digests:
@@ -82,6 +74,18 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
         names = ", ".join(digest.may_repeat)
         twice = f" ({names} may get a message twice)" if names else ""
         yield "Digest", f"{digest.subscription}, {digest.period}{number}{left}{reason}{twice}"
+
+
+def _topics(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    if not explanation.topics:
+        is_news = explanation.origin.stored.news_at
+        yield "Topics", "no topic matched" if is_news else "not matched, since it is not news"
+    for topic in explanation.topics:
+        # A topic that matched an earlier text of the paper may match no words of today's.
+        words = f", {list_words(topic.why)}" if topic.why else ""
+        yield "Topic", f"{topic.topic} (score {topic.score:.2f}){words}"
+    for missed in explanation.near:
+        yield "Nearly", f"{missed.topic} (nearness {missed.score:.2f}, bar {missed.line:.2f})"
 
 
 def _news(origin: Origin) -> Iterator[tuple[str, str]]:
