@@ -5,7 +5,7 @@ from alembic import op
 
 from monitor.store.engine.sql import Instant
 
-revision = "0048"
+revision = "0047"
 down_revision = "0046"
 
 
