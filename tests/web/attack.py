@@ -161,6 +161,7 @@ FORMS = (
     Form("/papers/{id}/unmark", OPERATOR, "/papers/1/unmark", {}),
     Form("/papers/{id}/look-up", OPERATOR, "/papers/1/look-up", {}),
     Form("/papers/{id}/unfill", OPERATOR, "/papers/2/unfill", {}),
+    Form("/topics/{name}/relearn", OPERATOR, "/topics/near/relearn", {}),
     Form("/saved/remove", READER, "/saved/remove", {"paper": "1", "subscription": "lab"}),
     Form("/me", READER, "/me", {"subscription": "lab", "wish": "stop"}),
     Form("/u/{token}", ANYONE, "/u/{stop}", {"wish": "stop"}, is_signed=True),
@@ -375,6 +376,7 @@ def served(
         house.settings["subscriptions"]["faculty"] = faculty
         house.settings["subscriptions"]["lab"]["guard"] = "bob-refs"
         _add_libraries(house)
+        house.settings["topics"]["near"] = {"like": "protein folding by physics"}
         house.settings["secret_key"] = [KEY]
         if is_public:
             house.settings["public_url"] = PUBLIC

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.house import BANDITS, House
-from tests.web.conftest import pages
+from tests.web.conftest import SAME_ORIGIN, pages
 
 WEB = ("Agents in the Browser", "An agent clicks in the web browser of a phone.")
 NEARLY = ("A Browser of Pages", "The browser shows them.")
@@ -51,5 +51,9 @@ def test_a_topic_shows_its_words(house: House) -> None:
             shown = client.get(f"/topics/{name}").text
             assert "from a nearness of 0.35 on. Version 1" in shown and "browser" in shown
         assert "like=agents%20that%20use" in client.get("/topics/browsing").text
+        pressed = client.post("/topics/browsing/relearn", headers=SAME_ORIGIN)
+        assert pressed.status_code == 303
+        assert "Version 2" in client.get("/topics/browsing").text
+        assert client.get("/topics/browsing/relearn").status_code == 405
         listed = client.get("/topics").text
         assert f"like: {TEXT}" in listed

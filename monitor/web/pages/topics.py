@@ -10,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from msgspec import structs
 from starlette.responses import Response
 
-from monitor.commands.like_trial import LOOKED_AT_ON_PAGE, try_like
+from monitor.commands.like_trial import LOOKED_AT_ON_PAGE, relearn, try_like, words_of_topic
 from monitor.commands.paper_search import load_page
 from monitor.commands.query_bounds import is_too_long
 from monitor.commands.shown_papers import show_papers
@@ -24,6 +24,7 @@ from monitor.commands.topic_trial import (
     unnamed_topic,
 )
 from monitor.config.yaml_positions import quote_yaml
+from monitor.digest.page_paths import path_to
 from monitor.errors import QueryError
 from monitor.match import meant_by, parse_query, parse_topic
 from monitor.match.like import MAX_TEXT
@@ -36,8 +37,8 @@ from monitor.text.new_names import NewNames
 from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import DAYS, plot_days
-from monitor.web.routes import Routes
-from monitor.web.site import PAGES, SEARCHES, Visit
+from monitor.web.routes import Form, Routes
+from monitor.web.site import PAGES, SEARCHES, Visit, go
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
@@ -71,6 +72,8 @@ def one_topic(visit: Visit) -> Response:
     except QueryError as error:
         return visit.show("topic", topic=topic, heading=heading, fault=error)
     parts = count_parts(runtime, parsed)
+    # Answers are shown to their author and to operators alone.
+    asks_answers = topic.like is not None and visit.viewer.is_operator
     with runtime.database.reading() as tx:
         newest = load_page(tx, matches.newest_ids(tx, name, NEWEST))
         entries = show_papers(runtime, tx, newest, parsed, visit.libraries)
@@ -86,8 +89,17 @@ def one_topic(visit: Visit) -> Response:
         warnings=[*map(str, parsed.warnings)],
         meant=meant_by(topic.query),
         width=too_wide(parts.papers, parts.looked_at),
+        changes=words_of_topic(runtime, name).changes if asks_answers else (),
         feed=feed_path(visit, TOPIC, name),
     )
+
+
+@routes.form("/topics/{name}/relearn", Role.OPERATOR)
+def relearn_topic(visit: Visit, fields: Form) -> Response:
+    """Learn the words of a topic again, for papers that come from now on."""
+    name = visit.path_params["name"]
+    relearn(visit.runtime, name)
+    return go(path_to("topics", name))
 
 
 def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
