@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from monitor.model.look_up import FILLED_IN, LookUpState
+from monitor.pipeline.asked_service import utc_day
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.saved_papers import askable
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import look_ups
+from monitor.store.papers import look_ups, service_states
 from monitor.store.papers.look_ups import JoinedBy
 
 LATELY = timedelta(days=1)
@@ -76,7 +77,7 @@ def _service_status(
     tx: Transaction, runtime: Runtime, name: str, counts: dict[LookUpState, int], now: datetime
 ) -> ServiceStatus:
     service = runtime.services[name]
-    state = look_ups.service_state(tx, name, now.astimezone(UTC).date())
+    state = service_states.read(tx, name, utc_day(now))
     found = sum(counts.get(state, 0) for state in (*FILLED_IN, LookUpState.KNOWN))
     not_found = counts.get(LookUpState.NOT_FOUND, 0) + counts.get(LookUpState.UNCONFIRMED, 0)
     waiting = counts.get(LookUpState.WAITING, 0)

@@ -10,22 +10,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 import structlog
-from msgspec import structs
 
 from monitor.errors import DeferredError, FetchError, StoreError
 from monitor.look_up.service import Service
 from monitor.model import Paper
-from monitor.model.incidents import IncidentKind, Subject, SubjectKind
+from monitor.model.incidents import Subject, SubjectKind
 from monitor.model.look_up import LookUp, Question
+from monitor.pipeline.asked_service import SHORTEST_REST, AskedService
 from monitor.pipeline.runtime import Runtime
-from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups
-from monitor.store.papers.look_ups import Purpose, ServiceState
+from monitor.store.papers.look_ups import Purpose
+from monitor.store.papers.service_states import ServiceState
 
 log = structlog.get_logger()
 
@@ -35,11 +35,6 @@ BETWEEN_ATTEMPTS = timedelta(days=1)
 ATTEMPTS = 3
 # Statuses that refuse one question, and not all: a bad request, and an address that is too long.
 REFUSED = (400, 414)
-# A service that fails rests for as long as it has failed, within these bounds.
-SHORTEST_REST = timedelta(minutes=1)
-LONGEST_REST = timedelta(hours=1)
-# The operator is notified of a service that has failed for this time.
-TOLD_AFTER = timedelta(hours=1)
 
 
 @dataclass(slots=True)
@@ -79,15 +74,18 @@ class ServiceRound(ABC):
         return late or self.runtime.stopping.is_set()
 
     def state(self, tx: Transaction, now: datetime) -> ServiceState:
-        return look_ups.service_state(tx, self.service.name, _day(now))
+        return self._asked.state(tx, now)
+
+    @property
+    def _asked(self) -> AskedService:
+        return AskedService(Subject(SubjectKind.SERVICE, self.service.name), self.most_requests)
 
     def rest(self, state: ServiceState, now: datetime) -> datetime:
         """Return when the service may be asked again, at the earliest now.
 
         After a failure a person may ask at once, but for no more requests a day.
         """
-        rest = now if self.only else max(state.rests_until or now, now)
-        return _tomorrow(now) if state.spent >= self.most_requests else rest
+        return self._asked.may_be_asked_at(state, now, in_spite_of_failures=bool(self.only))
 
     def ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:
         """Ask one question and store its answer; return False where the service should rest."""
@@ -98,7 +96,7 @@ class ServiceRound(ABC):
                 return False
             owner, due_again = runtime.owner.id, now + DUE_AFTER_CRASH
             asked = look_ups.begin(tx, waiting, owner, now, due_again, self.purpose)
-            look_ups.save_service(tx, structs.replace(state, spent=state.spent + 1))
+            self._asked.spend(tx, state)
         if not asked:
             return True
         try:
@@ -123,12 +121,7 @@ class ServiceRound(ABC):
         with runtime.database.ingesting() as tx:
             for one in asked:
                 self.gained += self.keep(tx, one, records, now)
-            state = self.state(tx, now)
-            look_ups.save_service(
-                tx,
-                structs.replace(state, error="", failing_since=None, rests_until=None),
-            )
-            stored_incidents.end_incident(tx, self._subject, IncidentKind.FAILING, now)
+            self._asked.answered(tx, now)
         log.info(
             "looked up",
             service=self.service.name,
@@ -136,10 +129,6 @@ class ServiceRound(ABC):
             records=len(records),
             saved=self.purpose is Purpose.CHANGES,
         )
-
-    @property
-    def _subject(self) -> Subject:
-        return Subject(SubjectKind.SERVICE, self.service.name)
 
     def _note_failure(
         self, asked: Sequence[LookUp], error: str, of_service: FetchError | None
@@ -149,32 +138,7 @@ class ServiceRound(ABC):
         log.warning("service failed", service=self.service.name, error=error)
         with runtime.database.writing() as tx:
             if of_service:
-                self._rest_from(tx, of_service, now)
+                rest = self._asked.failed(tx, of_service, now)
+                look_ups.put_off(tx, self.service.name, rest, self.purpose)
             for one in asked:
                 self.fail(tx, one, error, now)
-
-    def _rest_from(self, tx: Transaction, fault: FetchError, now: datetime) -> None:
-        """Let the service rest for as long as it has failed; after an hour it is an incident."""
-        state = self.state(tx, now)
-        since = state.failing_since or now
-        rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
-        if fault.retry_after is not None:
-            rest = max(rest, min(fault.retry_after, BETWEEN_ATTEMPTS))
-        resting = structs.replace(
-            state, error=str(fault), failing_since=since, rests_until=now + rest
-        )
-        look_ups.save_service(tx, resting)
-        look_ups.put_off(tx, self.service.name, now + rest, self.purpose)
-        if now - since >= TOLD_AFTER:
-            subject, kind = self._subject, IncidentKind.FAILING
-            stored_incidents.open_incident(tx, subject, kind, now, str(fault))
-
-
-def _day(now: datetime) -> date:
-    return now.astimezone(UTC).date()
-
-
-def _tomorrow(now: datetime) -> datetime:
-    """Return the next midnight in UTC: the allowances of services are of such days."""
-    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight + timedelta(days=1)

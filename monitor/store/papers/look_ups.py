@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -21,7 +21,7 @@ from monitor.model.look_up import FILLED_IN, Answered, LookUp, LookUpState
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, fetch, insert_new, insert_or_update
+from monitor.store.engine.sql import among, insert_new, insert_or_update
 from monitor.store.topics import judgements
 from monitor.store.topics.matches import OF_CHANGE
 
@@ -30,7 +30,6 @@ _paper = schema.paper.c
 _key = schema.paper_key.c
 _item = schema.digest_item.c
 _has = schema.subscription_topic.c
-_service = schema.look_up_service.c
 
 NOTHING = Answered()
 
@@ -52,17 +51,6 @@ class JoinedBy(msgspec.Struct, frozen=True):
     paper: int
     service: str
     when: datetime
-
-
-class ServiceState(msgspec.Struct, frozen=True):
-    """The requests to a service on a `day`, since when it has failed, until when it rests."""
-
-    name: str
-    day: date
-    spent: int
-    error: str = ""
-    failing_since: datetime | None = None
-    rests_until: datetime | None = None
 
 
 def unasked(tx: Transaction, since: datetime, limit: int, below: int | None = None) -> list[int]:
@@ -394,20 +382,6 @@ def followed_counts(tx: Transaction, services: Collection[str]) -> tuple[int, in
     count = sa.select(sa.func.count()).select_from(schema.paper).where(*here)
     asked = sa.select(sa.func.max(_saved.asked_at)).where(of_services)
     return tx.scalar(count) or 0, tx.scalar(count.where(reported)) or 0, tx.scalar(asked)
-
-
-# ── services ────────────────────────────────────────────────────────────────────────
-
-
-def service_state(tx: Transaction, name: str, today: date) -> ServiceState:
-    """Return the state of a service; what it was asked on an earlier day does not count."""
-    rows = fetch(tx, sa.select(schema.look_up_service).where(_service.name == name), ServiceState)
-    state = rows[0] if rows else ServiceState(name, today, 0)
-    return state if state.day == today else msgspec.structs.replace(state, day=today, spent=0)
-
-
-def save_service(tx: Transaction, state: ServiceState) -> None:
-    insert_or_update(tx, schema.look_up_service, [msgspec.structs.asdict(state)])
 
 
 def _packed(answered: Answered) -> bytes | None:
