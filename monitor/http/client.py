@@ -17,7 +17,6 @@ from functools import cached_property
 from http.client import responses
 from pathlib import Path
 from typing import BinaryIO, Unpack, cast
-from urllib.parse import urlencode
 
 import httpcore
 import httpx
@@ -117,6 +116,15 @@ class HttpClient:
         request = Request(parse_url(url), headers=headers, allow_private=allow_private, form=form)
         return self._follow_redirects(request)[0]
 
+    def post_json(self, url: str, content: bytes, **limits: Unpack[Limits]) -> Response:
+        """Post JSON; the Response has status 200.
+
+        Redirects are not followed: the content is for this server alone. Raises FetchError as `get`
+        does.
+        """
+        request = Request(parse_url(url), json=content, **limits)
+        return self._follow_redirects(request)[0]
+
     def download_file(self) -> BinaryIO:
         """Open a file for `save`, in `downloads` or else the folder for temporary files.
 
@@ -209,15 +217,15 @@ class HttpClient:
     # ── one exchange, without redirects ─────────────────────────────────────────────
 
     def _exchange(self, request: Request, watch: Watch) -> Response | Redirect:
-        form = request.form
+        posted = request.posted
         try:
             with (
                 self._pool(request, watch) as pool,
                 pool.stream(
-                    "GET" if form is None else "POST",
+                    "POST" if posted else "GET",
                     core_url(request.url),
                     headers=self._headers(request),
-                    content=None if form is None else urlencode(form).encode(),
+                    content=posted[1] if posted else None,
                     extensions={"timeout": TIMEOUTS},
                 ) as response,
             ):
@@ -239,15 +247,15 @@ class HttpClient:
         }
         if request.begin:
             headers |= {"Range": f"bytes={request.begin}-", "If-Range": request.tag}
-        if request.form is not None:
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        if posted := request.posted:
+            headers["Content-Type"] = posted[0]
         headers |= {**basic_auth(url), **request.headers}
         return [(name, value.encode()) for name, value in headers.items() if value]
 
     def _read_answer(
         self, request: Request, response: httpcore.Response, watch: Watch
     ) -> Response | Redirect:
-        headers = headers_of(response)
+        headers, posted = headers_of(response), request.posted is not None
         match response.status:
             case 200 | 400 | 401 | 403 as status if request.form is not None:  # RFC 6749, 5.2
                 content = read_short_body(response, watch)
@@ -263,7 +271,7 @@ class HttpClient:
                 return read_response(request, response, watch, self.wall())
             case 304 if request.validators:
                 return Response(304, str(request.url), validators=request.validators)
-            case 301 | 302 | 303 | 307 | 308 as status if "location" in headers:
+            case 301 | 302 | 303 | 307 | 308 as status if "location" in headers and not posted:
                 return Redirect(headers["location"], permanent=status in (301, 308))
         raise self._refusal_error(request, response, watch)
 

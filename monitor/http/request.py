@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import BinaryIO
+from urllib.parse import urlencode
 
 import httpx
 
@@ -21,7 +22,7 @@ DEADLINE = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A GET from redirect to redirect, or a POST of a `form`, whose redirects are not followed.
+    """A GET from redirect to redirect, or a POST of a `form` or JSON, of which none is followed.
 
     `file` already has the first `begin` bytes of what the server calls `tag`.
     """
@@ -37,6 +38,14 @@ class Request:
     begin: int = 0
     tag: str = ""
     form: Mapping[str, str] | None = field(default=None, repr=False)
+    json: bytes | None = field(default=None, repr=False)
+
+    @property
+    def posted(self) -> tuple[str, bytes] | None:
+        """What is posted, with its content type; None for a GET."""
+        if self.form is not None:
+            return "application/x-www-form-urlencoded", urlencode(self.form).encode()
+        return None if self.json is None else ("application/json", self.json)
 
 
 def parse_url(url: str) -> httpx.URL:

@@ -128,13 +128,21 @@ def merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]
     return tuple(merged)
 
 
+# The field of a reason that is the model which added a paper, and no text of the paper.
+MODEL: Final = "model"
+
+
 class MatchRow(msgspec.Struct, frozen=True):
-    """A row of the match table: which topic matches which revision of which paper."""
+    """A row of the match table: which topic matches which revision of which paper.
+
+    `added_by` is the model that added a paper just below the topic's bar, None by words.
+    """
 
     topic: str
     paper_id: int
     revision: int
     score: float
+    added_by: str | None = None
 
 
 class PaperFilter(msgspec.Struct, frozen=True):

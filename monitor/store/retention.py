@@ -57,7 +57,7 @@ def purge(
     notes = sa.update(schema.sighting).where(among(schema.sighting.c.paper_id, ids))
     tx.execute(notes.where(schema.sighting.c.site_note.is_not(None)).values(site_note=None))
     of_texts = schema.digest_item, schema.change, schema.earlier_text
-    for table in (*of_texts, schema.look_up, schema.saved_look_up):
+    for table in (*of_texts, schema.look_up, schema.saved_look_up, schema.embedding):
         tx.execute(sa.delete(table).where(among(table.c.paper_id, ids)))
     search.queue(tx, ids)
     return len(ids)

@@ -25,6 +25,7 @@ from monitor.store.engine.database import Database
 
 SERVICE = "service"
 LOOK_UP = "look-up"
+EMBEDDINGS = "embeddings"
 SOURCE = "source-"
 
 
@@ -91,6 +92,11 @@ def look_up_lock(database: Database) -> Lock:
     return _take(database, LOOK_UP, "another process asks services about papers", "wait for it")
 
 
+def embeddings_lock(database: Database) -> Lock:
+    """Be the only process to ask for vectors. Raises StoreBusyError while another one does."""
+    return _take(database, EMBEDDINGS, "another process asks for vectors of papers", "wait for it")
+
+
 def is_source_locked(database: Database, source: str) -> bool:
     return alive(database, _of_source(source))
 
@@ -150,7 +156,7 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> Lock:
 
 def _is_reused(name: str) -> bool:
     """The names of services and sources are used again; those of owners never are."""
-    return name in (SERVICE, LOOK_UP) or name.startswith(SOURCE)
+    return name in (SERVICE, LOOK_UP, EMBEDDINGS) or name.startswith(SOURCE)
 
 
 def _number(name: str) -> int:

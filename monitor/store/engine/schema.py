@@ -14,7 +14,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0047"
+VERSION = "0049"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -411,14 +411,56 @@ match = _table(
     Column("paper_id", Id, primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     *_required(score=Float, matched_at=Instant),
-    # When it fitted at last, because its votes or lists grew.
-    *_optional(grown_at=Instant),
+    # When it fitted at last, because its votes or lists grew; the model that added it, if any.
+    *_optional(grown_at=Instant, added_by=Text),
     sa.ForeignKeyConstraint(
         ["paper_id", "revision"],
         ["change.paper_id", "change.revision"],
         name="fk_match_change",
         ondelete="CASCADE",
     ),
+    sqlite_with_rowid=False,
+)
+
+# Papers just below the bar of a topic that is like a text, and whether it was decided that a model
+# adds them, or not.
+near_match = _table(
+    "near_match",
+    Column("topic", Text, primary_key=True),
+    Column("paper_id", Id, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    *_required(score=Float, at=Instant, decided=Boolean),
+    sa.ForeignKeyConstraint(
+        ["paper_id", "revision"],
+        ["change.paper_id", "change.revision"],
+        name="fk_near_match_change",
+        ondelete="CASCADE",
+    ),
+    Index("ix_near_match_paper_id", "paper_id", "revision"),
+    sqlite_with_rowid=False,
+)
+
+# How far the server of embeddings was asked for the vector of a paper; the row is committed before
+# the request. A vector has a 16-bit float for each number.
+embedding = _table(
+    "embedding",
+    _paper(primary_key=True),
+    *_keys("model"),
+    *_required(state=Text, attempts=Integer),
+    *_optional(asked_at=Instant, due_at=Instant, vector=sa.LargeBinary),
+    _partial("ix_embedding_due_at", "due_at", where="due_at IS NOT NULL"),
+    sqlite_with_rowid=False,
+)
+
+# The vector of what a topic is like, null of a text that the server refused: it is sent again when
+# due. A paper that the model adds is as near as `least`, which the papers `compared_with` decide.
+topic_embedding = _table(
+    "topic_embedding",
+    *_keys("topic", "model"),
+    Column("text_hash", Text, nullable=False),
+    *_optional(vector=sa.LargeBinary, due_at=Instant),
+    Column("compared_with", sa.JSON, nullable=False),
+    Column("least", Float),
     sqlite_with_rowid=False,
 )
 

@@ -98,6 +98,11 @@ _SAME_SIZE = sa.delete(schema.grown).where(
 )
 
 
+def add(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None:
+    """Write matches of changes that were matched before."""
+    _insert(tx, matches, now)
+
+
 def save(
     tx: Transaction, changes: Iterable[tuple[int, int]], matches: Iterable[MatchRow], now: datetime
 ) -> None:

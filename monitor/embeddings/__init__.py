@@ -1,0 +1,1 @@
+"""A server of embeddings, which is asked for the vectors of texts: settings and answers."""
