@@ -28,6 +28,7 @@ from monitor.clocks import Clock
 from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
+from monitor.embeddings.server import EmbeddingServer
 from monitor.look_up import SERVICES
 from monitor.model import Templates
 from monitor.pipeline.runtime import (
@@ -118,6 +119,7 @@ def open_app(
             fallback_templates=templates.fallback if settings.templates else templates,
             sources=_sources(settings, client, clock),
             services=_services(settings, client, clock),
+            embeddings=_embeddings(settings, client),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
             active=active or ActiveConfig(),
@@ -220,6 +222,10 @@ def _services(settings: Settings, client: HttpClient, clock: Clock) -> dict[str,
         name: SERVICES[name](options, client, clock.now)
         for name, options in settings.look_up.services.items()
     }
+
+
+def _embeddings(settings: Settings, client: HttpClient) -> EmbeddingServer | None:
+    return EmbeddingServer(settings.embeddings, client) if settings.embeddings else None
 
 
 # ── channels ────────────────────────────────────────────────────────────────────────

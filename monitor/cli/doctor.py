@@ -81,7 +81,8 @@ def check_installation(app: App) -> list[Check]:
     channels = _check_channels(runtime.channels)
     checks += [_permissions(files), *_public_url(app.settings), *templates, *channels]
     checks += _slack_answers(app.settings.slack)
-    return [*checks, *_services(runtime), *_senders(runtime), *_sources_read(runtime)]
+    asked = [*_services(runtime), *_embeddings(runtime)]
+    return [*checks, *asked, *_senders(runtime), *_sources_read(runtime)]
 
 
 def _slack_answers(slack: SlackSettings | None) -> list[Check]:
@@ -128,6 +129,18 @@ def _services(runtime: Runtime) -> Iterator[Check]:
         else:
             message = "answers" if found else f"does not know “{service.known.title}”"
             yield Check(f"service {name}", found, message)
+
+
+def _embeddings(runtime: Runtime) -> Iterator[Check]:
+    """Ask the server of embeddings for the vector of two words."""
+    if server := runtime.embeddings:
+        try:
+            [vector] = server.ask(["scientific papers"])
+        except (FetchError, DeferredError) as fault:
+            yield Check("embeddings", False, str(fault))
+        else:
+            message = f"{server.model} answers, with {len(vector):,} numbers a text"
+            yield Check("embeddings", True, message)
 
 
 def _permissions(files: Sequence[Path]) -> Check:

@@ -8,7 +8,7 @@ from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, finish
 from monitor.cli.terminal import console, show_table, with_sign
 from monitor.commands.json_output import status_json
-from monitor.commands.services import LookUpStatus
+from monitor.commands.services import EmbeddingStatus, LookUpStatus
 from monitor.commands.status import Status
 from monitor.commands.status import status as read_status
 from monitor.digest.about import describe_next
@@ -42,6 +42,8 @@ def _show_status(report: Status) -> None:
     console.print(f"Deliveries: {counts or 'none yet'}")
     if report.look_up:
         _show_services(report.look_up)
+    if report.embeddings:
+        _show_embeddings(report.embeddings)
     if report.suppressions:
         recipients = format_count(report.suppressions, "recipient")
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
@@ -51,6 +53,21 @@ def _show_status(report: Status) -> None:
         console.print(with_sign("!", "bold yellow", warning))
     if report.ok:
         console.print("[green]✓[/] No problems found.")
+
+
+def _show_embeddings(server: EmbeddingStatus) -> None:
+    """Show what the server of embeddings answered in the last day."""
+    row = (
+        server.model,
+        Text(server.error or "ok", "bold red" if server.error else ""),
+        server.answered,
+        server.given_up,
+        server.added,
+        server.waiting,
+        f"{server.spent_today:,} of {server.a_day:,}",
+    )
+    columns = ("Model", "State", "Answered", "Given up", "Added", "Waiting", "Today")
+    show_table(columns, [row])
 
 
 def _show_services(asked: LookUpStatus) -> None:

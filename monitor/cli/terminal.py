@@ -18,9 +18,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.digest.wording import format_count
+from monitor.digest.wording import describe_words, format_count
 from monitor.errors import Fault
-from monitor.model import MatchReason, Run
+from monitor.model import MODEL, MatchReason, Run
 
 # Lines are not folded in a file or pipe, which has no width.
 UNWATCHED = 1_000
@@ -116,7 +116,11 @@ def at(moment: datetime | None, zone: str = "") -> str:
 
 
 def list_words(reasons: Iterable[MatchReason]) -> str:
-    return "; ".join(f"{reason.field}: {', '.join(reason.words)}" for reason in reasons)
+    return "; ".join(
+        describe_words(MODEL, words) if reason.field == MODEL else f"{reason.field}: {words}"
+        for reason in reasons
+        for words in [", ".join(reason.words)]
+    )
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from monitor.commands.like_trial import NearTopic, near_topics
+from monitor.digest.explain import added_by
 from monitor.digest.layout import beyond_at_most
 from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError
@@ -140,7 +141,12 @@ def explain(
     index = build_index(topic for topic in current if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
     topics = [
-        MatchedTopic(m.topic, m.revision, m.score, index.why(m.topic, stored.paper, sources))
+        MatchedTopic(
+            m.topic,
+            m.revision,
+            m.score,
+            index.why(m.topic, stored.paper, sources) + added_by(m.added_by),
+        )
         for m in matched
     ]
     return Explanation(

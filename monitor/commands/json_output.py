@@ -36,6 +36,7 @@ OF_EXPLANATION = "topics joined rulings libraries reported shared_keys"
 OF_SIGHTING = "source raw_id version announce fingerprint first_seen last_seen document past"
 OF_SOURCE = "source document raw_id"
 OF_SERVICE = "name ok asked found not_found contradicted waiting spent_today a_day error"
+OF_EMBEDDINGS = "model ok asked answered given_up added waiting spent_today a_day error"
 OF_FILLED = "service when fields how"
 OF_FOLLOWED = "service asked changes error"
 
@@ -50,7 +51,9 @@ def status_json(report: Status) -> Answer:
         services = [pick(service, OF_SERVICE) for service in report.look_up.services]
         joined, saved = plain(report.look_up.joined), plain(report.look_up.saved)
         answer["look_up"] = {"services": services, "joined": joined, "saved": saved}
-    for name in ("suppressions", "warnings", "look_up"):
+    if report.embeddings:
+        answer["embeddings"] = pick(report.embeddings, OF_EMBEDDINGS)
+    for name in ("suppressions", "warnings", "look_up", "embeddings"):
         if not answer[name]:
             del answer[name]
     return answer

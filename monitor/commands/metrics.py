@@ -15,7 +15,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Pro
 from prometheus_client.exposition import generate_latest
 
 from monitor.commands.heartbeat import last_sign
-from monitor.commands.services import ServiceStatus, look_up_status
+from monitor.commands.services import (
+    EmbeddingStatus,
+    ServiceStatus,
+    embedding_status,
+    look_up_status,
+)
 from monitor.model import DeliveryState, Run
 from monitor.pipeline.runtime import Runtime
 from monitor.store import metrics as store_metrics
@@ -40,6 +45,7 @@ def metrics(runtime: Runtime) -> bytes:
         kinds = Counter((incident.kind,) for incident in incidents.open_incidents(tx))
         last_beat = last_sign(tx)
         asked = look_up_status(tx, runtime)
+        embedded = embedding_status(tx, runtime)
     _add(registry, "info", "The version that answers.", {(version("paper-monitor"),): 1}, "version")
     _add_runs(registry, done)
     read = {(r.source,): r.last_read.timestamp() for r in reports if r.last_read}
@@ -56,6 +62,8 @@ def metrics(runtime: Runtime) -> bytes:
     _add(registry, "incidents", "Open incidents by their kind.", kinds, "kind")
     if asked:
         _add_services(registry, asked.services)
+    if embedded:
+        _add_embeddings(registry, embedded)
     if last_beat:
         text = "When the service last gave a sign of life."
         _add(registry, "service_beat_timestamp_seconds", text, {(): last_beat.timestamp()})
@@ -104,6 +112,17 @@ def _add_services(registry: CollectorRegistry, services: Iterable[ServiceStatus]
     text = "Requests to a service since midnight UTC."
     _add(registry, "look_up_requests", text, spent, "service")
     _add(registry, "look_up_failing", "Whether the service fails: 1 if so.", failing, "service")
+
+
+def _add_embeddings(registry: CollectorRegistry, server: EmbeddingStatus) -> None:
+    results = ("answered", "given_up", "added", "waiting")
+    papers = {(result,): getattr(server, result) for result in results}
+    text = "Papers a model was asked about in the last day, by the result, and those that wait."
+    _add(registry, "embeddings", text, papers, "result")
+    text = "Requests to the server of embeddings since midnight UTC."
+    _add(registry, "embedding_requests", text, {(): server.spent_today})
+    text = "Whether the server of embeddings fails: 1 if so."
+    _add(registry, "embeddings_failing", text, {(): int(not server.ok)})
 
 
 def _add(

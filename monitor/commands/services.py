@@ -1,17 +1,20 @@
-"""The state of the services that are asked about papers."""
+"""The state of the services that are asked about papers, and of the server of embeddings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from monitor.model.embeddings import EmbeddingState
 from monitor.model.look_up import FILLED_IN, LookUpState
 from monitor.pipeline.asked_service import utc_day
+from monitor.pipeline.embeddings import asked_service
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.saved_papers import askable
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups, service_states
 from monitor.store.papers.look_ups import JoinedBy
+from monitor.store.topics import embeddings
 
 LATELY = timedelta(days=1)
 # Papers that answers joined are named for this time.
@@ -58,6 +61,49 @@ class LookUpStatus:
     services: tuple[ServiceStatus, ...]
     joined: tuple[JoinedBy, ...]
     saved: SavedStatus
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingStatus:
+    """The server of embeddings: the papers that it was asked about in the last day, and others.
+
+    `answered` and `given_up` are of these, `added` the papers that the model added to topics.
+    `waiting` counts all papers without a vector yet, `spent_today` the requests since midnight UTC.
+    """
+
+    model: str
+    ok: bool
+    asked: int
+    answered: int
+    given_up: int
+    added: int
+    waiting: int
+    spent_today: int
+    a_day: int
+    error: str
+
+
+def embedding_status(tx: Transaction, runtime: Runtime) -> EmbeddingStatus | None:
+    """Return the state of the server of embeddings, None where there is none."""
+    server = runtime.embeddings
+    if not server:
+        return None
+    now = runtime.clock.now()
+    counts = embeddings.counts(tx, server.model, now - LATELY)
+    state = asked_service(server).state(tx, now)
+    waiting = counts.get(EmbeddingState.WAITING, 0)
+    return EmbeddingStatus(
+        model=server.model,
+        ok=state.failing_since is None,
+        asked=sum(counts.values()) - waiting,
+        answered=counts.get(EmbeddingState.ANSWERED, 0),
+        given_up=counts.get(EmbeddingState.GIVEN_UP, 0),
+        added=embeddings.added_since(tx, now - LATELY),
+        waiting=waiting,
+        spent_today=state.spent,
+        a_day=server.requests_a_day,
+        error=state.error,
+    )
 
 
 def look_up_status(tx: Transaction, runtime: Runtime) -> LookUpStatus | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.digest.excerpt import EXCERPT_RULE
-from monitor.digest.explain import describe_revision, explain_again
+from monitor.digest.explain import added_by, describe_revision, explain_again
 from monitor.digest.lines import choose_note
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import UsageError
@@ -31,6 +31,7 @@ from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import sightings
+from monitor.store.topics import embeddings
 
 
 def show_papers(
@@ -75,7 +76,13 @@ def show_paper(
     note = choose_note(notes, entry.paper.title, entry.paper.abstract)
     wanted = [topic for topic in like_topics.find_current(runtime) if topic.name in names]
     index, group_rules = build_index(wanted), runtime.group_rules
-    reasons = {topic.name: index.why(topic.name, entry.paper, sources) for topic in wanted}
+    with runtime.database.reading() as tx:
+        models = embeddings.added(tx, [stored.id])
+    reasons = {
+        topic.name: index.why(topic.name, entry.paper, sources)
+        + added_by(models.get((topic.name, stored.id)))
+        for topic in wanted
+    }
     matched = tuple(TopicWhy(name, why, group_rules[name].title) for name, why in reasons.items())
     entry = structs.replace(entry, matched=matched, note=note)
     with runtime.database.reading() as tx:

@@ -14,7 +14,12 @@ import msgspec
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, last_sign
 from monitor.commands.retries import next_try
-from monitor.commands.services import LookUpStatus, look_up_status
+from monitor.commands.services import (
+    EmbeddingStatus,
+    LookUpStatus,
+    embedding_status,
+    look_up_status,
+)
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import describe_next, join_words
 from monitor.digest.delivery_words import WORDS
@@ -128,6 +133,7 @@ class Status(msgspec.Struct, frozen=True):
     suppressions: int
     warnings: tuple[str, ...] = ()
     look_up: LookUpStatus | None = None
+    embeddings: EmbeddingStatus | None = None
 
 
 class _View:
@@ -169,6 +175,7 @@ def status(
         reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
         asked = look_up_status(tx, runtime)
+        embedded = embedding_status(tx, runtime)
         suppressed = sum(map(len, view.suppressed.values()))
         problems = list(_stored_problems(view))
     problems += _present_problems(runtime, probe)
@@ -182,6 +189,7 @@ def status(
         suppressions=suppressed,
         warnings=(f"public_url {unencrypted}",) if unencrypted else (),
         look_up=asked,
+        embeddings=embedded,
     )
 
 

@@ -32,18 +32,25 @@ def masked(settings: Settings) -> dict[str, Any]:
 
 
 def sends_to(settings: Settings) -> list[dict[str, str]]:
-    """Return the services that are sent titles and identifiers of papers, and their addresses."""
-    if settings.look_up is None:
-        return []
-    return [
+    """Return the services that are sent something about papers, and their addresses."""
+    look_up, embeddings = settings.look_up, settings.embeddings
+    sent = [
         {
             "service": name,
             "address": mask_url(options.url or SERVICES[name].reader.address),
             "what": "titles or identifiers of papers that lack a link, an identifier, authors or a "
             "date; once a month, identifiers of papers that readers saved",
         }
-        for name, options in settings.look_up.services.items()
+        for name, options in (look_up.services.items() if look_up else ())
     ]
+    if embeddings:
+        what = (
+            "texts of `like:` topics; titles and abstracts of papers that match them or are just "
+            "below their bars"
+        )
+        address = mask_url(embeddings.url)
+        sent.append({"service": "embeddings", "address": address, "what": what})
+    return sent
 
 
 def _mask_addresses(shown: Any) -> Any:

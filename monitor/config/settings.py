@@ -37,6 +37,7 @@ from monitor.config.messages import WrongQueryError
 from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
+from monitor.embeddings.settings import EmbeddingSettings
 from monitor.errors import Fault, QueryError, nearest
 from monitor.identity.keys import identifiers_in
 from monitor.look_up.settings import LookUpSettings
@@ -564,6 +565,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "smtp": SmtpSettings,
     "slack": SlackSettings,
     "look_up": LookUpSettings,
+    "embeddings": EmbeddingSettings,
     "web": WebSettings,
 }
 # Those of many entries, each with a name.
@@ -620,6 +622,11 @@ class Settings(General):
         None,
         description="[which services are asked](#looking-up) what the records of papers do not "
         "say: they are sent titles",
+    )
+    embeddings: EmbeddingSettings | None = Field(
+        None,
+        description="[which model is asked](#embeddings) how near papers are to the texts of "
+        "`like:` topics: it is sent both",
     )
     web: Annotated[WebSettings | None, Unset("on, this machine only")] = Field(
         None, description="[where pages are served](#pages); `web: off` serves none"

@@ -64,6 +64,7 @@ _EXAMPLES = {
     "topics": ", as in topics: {agents: {query: agent}}",
     "web": ", as in web: {listen: 127.0.0.1:8080}, or on",
     "look_up": ", as in look_up: [huggingface, arxiv]",
+    "embeddings": ", as in embeddings: {url: http://localhost:11434/v1, model: all-minilm}",
     "smtp": ", as in smtp: {host: smtp.example.org, from: papers@example.org}",
 }
 

@@ -14,6 +14,7 @@ from monitor.digest.lines import choose_note
 from monitor.digest.sentence_value import sentences
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
+    MODEL,
     ChangeKind,
     Digest,
     DigestGroup,
@@ -72,6 +73,28 @@ def explain_papers(
     return tuple(_without_common_marks(group, draft.in_full) for group in groups)
 
 
+def name_models(
+    groups: tuple[DigestGroup, ...], added: Mapping[tuple[str, int], str]
+) -> tuple[DigestGroup, ...]:
+    """Name the models that added papers to topics, by topic and paper id."""
+
+    def named(entry: DigestPaper) -> DigestPaper:
+        matched = tuple(
+            structs.replace(of, why=of.why + added_by(added.get((of.topic, entry.paper_id))))
+            for of in entry.matched
+        )
+        return structs.replace(entry, matched=matched)
+
+    if not added:
+        return groups
+    return tuple(replace(group, entries=tuple(map(named, group.entries))) for group in groups)
+
+
+def added_by(model: str | None) -> tuple[MatchReason, ...]:
+    """Return the reason of a paper that a model added just below a bar, () of any other paper."""
+    return (MatchReason(MODEL, (model,)),) if model else ()
+
+
 def _without_common_marks(group: DigestGroup, in_full: Collection[int]) -> DigestGroup:
     marked = words_of_all([entry for entry in group.entries if entry.paper_id in in_full])
     # The reasons of those that are listed by title are not known.
@@ -113,10 +136,16 @@ def _explain(
         paper=paper,
         formulas=formulas_of(source.title, source.abstract),
         matched=tuple(
-            structs.replace(topic_why, why=why(topic_why.topic)) for topic_why in entry.matched
+            structs.replace(matched, why=(*why(matched.topic), *_of_model(matched.why)))
+            for matched in entry.matched
         ),
         also=tuple(OtherTitle(readable_title(other.title), other.source) for other in also),
     )
+
+
+def _of_model(reasons: Sequence[MatchReason]) -> Sequence[MatchReason]:
+    """Return those reasons that the text of the paper does not show."""
+    return [reason for reason in reasons if reason.field == MODEL]
 
 
 # An abstract has some ten; of a longer text, the first are compared.

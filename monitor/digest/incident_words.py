@@ -196,6 +196,14 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "its `url` in `look_up`.",
         "has been failing",
     ),
+    SubjectKind.EMBEDDINGS: IncidentWords(
+        "the server of {} does not answer",
+        "the server of {} answers again",
+        "Digests go out in the order of words, and no model adds papers.",
+        "It is asked again automatically. `paper-monitor doctor` tries it; `embeddings` in the "
+        "configuration has its address, model and key.",
+        "has been failing",
+    ),
 }
 
 _SENDERS = {"smtp": "mail", "slack": "Slack"}

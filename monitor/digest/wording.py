@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from monitor.digest.excerpt import excerpt, headline
 from monitor.identity.notices import notice
 from monitor.model import (
+    MODEL,
     ChangeKind,
     Digest,
     DigestPaper,
@@ -37,7 +38,7 @@ _MOST_WORDS = 8
 _MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
 _TEXTS = ("title", "abstract", "venue")
 # Votes and lists are in the line of `signals`; a source is a name of the configuration.
-_UNSAID = ("votes", "lists", "source")
+_UNSAID = ("votes", "lists", "source", MODEL)
 _NEW = str(ChangeKind.NEW)
 _NOTICE = "notice"
 
@@ -116,8 +117,11 @@ def short_why(entry: DigestPaper, marked_title: bool = True) -> str:
         for passage in passages[not marked_title :]
         for start, end in passage.spans
     )
-    if not long_forms and not entry.unmarked and not is_marked:
-        first = entry.matched[0]
+    first = entry.matched[0]
+    models = [word for why in first.why if why.field == MODEL for word in why.words]
+    if models:
+        parts = [describe_words(MODEL, ", ".join(models))]
+    elif not long_forms and not entry.unmarked and not is_marked:
         said = tuple(why for why in first.why if why.field not in _UNSAID)
         parts = [_words_by_field(replace(first, why=said))]
     if others:
@@ -143,10 +147,15 @@ def _words_by_field(matched: TopicWhy) -> str:
         fresh = [term for key, (of, term) in terms.items() if of is why and key in named]
         if fresh:
             words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
-            fields.append(
-                f"{words} in the {why.field}" if why.field in _TEXTS else f"{why.field} {words}"
-            )
+            fields.append(describe_words(why.field, words))
     return "; ".join(fields)
+
+
+def describe_words(field: str, words: str) -> str:
+    """Return why a paper is there by the words of a field: `agents in the title`."""
+    if field == MODEL:
+        return f"added by {words}: near to your text"
+    return f"{words} in the {field}" if field in _TEXTS else f"{field} {words}"
 
 
 def _words(reason: MatchReason) -> str:

@@ -92,6 +92,7 @@ from monitor.model.sources import SourceDay as SourceDay
 from monitor.model.sources import UndecidedRecord as UndecidedRecord
 from monitor.model.sources import UsualCount as UsualCount
 from monitor.model.sources import fill_days as fill_days
+from monitor.model.topics import MODEL as MODEL
 from monitor.model.topics import OPERATOR_NAME as OPERATOR_NAME
 from monitor.model.topics import SAVED as SAVED
 from monitor.model.topics import UNJUDGED as UNJUDGED

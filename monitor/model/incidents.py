@@ -8,7 +8,7 @@ import msgspec
 
 
 class IncidentKind(StrEnum):
-    # Of a source, a service that is asked about papers, answers in Slack.
+    # Of a source, a service that is asked about papers, embeddings, answers in Slack.
     FAILING = "failing"
     HELD = "held"
     GAP = "gap"
@@ -43,6 +43,7 @@ class SubjectKind(StrEnum):
     OUTAGE_GROUP = "outage group"
     SLACK_ANSWERS = "answers in Slack"
     SERVICE = "service"  # of `look_up`
+    EMBEDDINGS = "embeddings"
     CONFIGURATION = "configuration"
     SUPPRESSIONS = "suppressions"
     CLOCK = "clock"

@@ -15,7 +15,7 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.digest.draft import Draft, Listed, draft
-from monitor.digest.explain import Explain, explain_papers
+from monitor.digest.explain import Explain, explain_papers, name_models
 from monitor.digest.schedule import Slot, early_slots, late_before, latest_due, next_due
 from monitor.digest.wording import format_count
 from monitor.errors import MonitorError, StoreBusyError, StoreError
@@ -38,7 +38,7 @@ from monitor.model import (
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.look_up import notes_of
 from monitor.model.paper_fields import matched_values
-from monitor.pipeline import incidents, library_fields, like_topics, look_up
+from monitor.pipeline import embeddings, incidents, library_fields, like_topics, look_up
 from monitor.pipeline.fill_sections import FillContext, fill_sections
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
@@ -50,6 +50,7 @@ from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import look_ups, sightings, withdrawals, write_papers
 from monitor.store.sources import collections, reference_events, runs
 from monitor.store.sources.collections import CollectionEntry
+from monitor.store.topics import embeddings as stored_embeddings
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
@@ -173,7 +174,13 @@ def _compose_each(
             break
         try:
             slot = _slot(runtime, subscription, state, now, early, ahead)
-            is_held = awaits_look_up and slot and look_up.holds(runtime, subscription, slot, now)
+            is_held = (
+                awaits_look_up
+                and slot is not None
+                and any(
+                    stage.holds(runtime, subscription, slot, now) for stage in (look_up, embeddings)
+                )
+            )
             if slot is None or is_held:
                 # A paused one is always looked at: the store does not know of pauses.
                 if not is_held and now > subscription.pause_end:
@@ -290,6 +297,7 @@ def _digest(
             }
             news = [item for item in news if item.change.stored.id not in to_leave_out]
         order = order_of(tx, subscription, runtime.topics, cache.order, now)
+        order = replace(order, nearness=embeddings.nearness(tx, runtime, news))
         drafted = draft(
             news,
             subscription.settings.max,
@@ -313,6 +321,7 @@ def _digest(
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
         notes = _site_notes(tx, runtime, drafted) if subscription.settings.lines else {}
+        added = stored_embeddings.added(tx, papers)
         earlier = write_papers.texts_before(tx, drafted.revisions)
         owned_papers = format_count(len(left_out), "paper")
         remarks = (f"Left out: {owned_papers} of your library.",) if left_out else ()
@@ -347,6 +356,7 @@ def _digest(
         )
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
     explained = explain_papers(drafted, cache.explain, also, earlier, to_mark, withdrawn_by, notes)
+    explained = name_models(explained, added)
     lead = order.lead(explained, drafted.in_full, subscription.settings.lead)
     digest = order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
     if not usable:

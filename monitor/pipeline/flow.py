@@ -1,7 +1,8 @@
 """The flow as code: which step follows which, in one process, in `serve` and among workers.
 
     INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER group    SEARCH, CLEAN_UP
-                         └─> LOOK_UP ┘
+                         ├─> LOOK_UP ┤
+                         └──> EMBED ─┘
 
 A command goes through it `Once`. A service does one task after another with `do`, which passes on
 what follows: to another job of the process, or to a queue. A task that is lost or done twice does
@@ -21,9 +22,11 @@ from monitor.digest.wording import format_news
 from monitor.errors import DeferredError, StoreBusyError, StoreError, refuse_unknown
 from monitor.http.host_limits import patient
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
+from monitor.pipeline import embeddings
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, due_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
+from monitor.pipeline.embeddings import embed
 from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.look_up import leave_others, look_up, queue
@@ -46,11 +49,16 @@ class Step(StrEnum):
     INGEST = "ingest"
     MATCH = "match"
     LOOK_UP = "look-up"
+    EMBED = "embed"
     COMPOSE = "compose"
     COMPOSE_SOME = "compose-some"
     DELIVER = "deliver"
     SEARCH = "search"
     CLEAN_UP = "upkeep"
+
+
+# The steps that ask services about papers, which compose may wait for.
+_ASKING = {Step.LOOK_UP: look_up, Step.EMBED: embed}
 
 
 class Task(NamedTuple):
@@ -79,8 +87,8 @@ def do(
                 follow(Task(Step.MATCH))
         case Step.MATCH:
             _match(runtime, follow)
-        case Step.LOOK_UP:
-            if look_up(runtime, seconds):
+        case Step.LOOK_UP | Step.EMBED:
+            if _ASKING[task.step](runtime, seconds):
                 follow(Task(Step.COMPOSE))
         case Step.COMPOSE:
             _match(runtime, follow)
@@ -113,8 +121,11 @@ def _ingest(runtime: Runtime, source: str) -> bool:
 
 
 def _match(runtime: Runtime, follow: Callable[[Task], object]) -> None:
-    if match(runtime) and queue(runtime):
+    matched = match(runtime)
+    if matched and queue(runtime):
         follow(Task(Step.LOOK_UP))
+    if embeddings.queue(runtime):
+        follow(Task(Step.EMBED))
 
 
 def _compose(
@@ -228,6 +239,7 @@ class Once:
         match(runtime)
         if runtime.services and look_up(runtime, runtime.look_up_wait.total_seconds()):
             match(runtime)
+        embed(runtime, embeddings.WAIT.total_seconds())
         composed = compose(
             runtime,
             names,

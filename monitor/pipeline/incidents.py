@@ -19,6 +19,8 @@ from monitor.store.digests import deliveries, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 
+# The server of embeddings; its state is stored under this name.
+EMBEDDINGS = Subject(SubjectKind.EMBEDDINGS, "embeddings")
 # The operator is not notified of a store that was unavailable for less.
 BRIEF = timedelta(seconds=30)
 # A clock that is set right after a start without a network is often wrong by hours.
@@ -98,6 +100,7 @@ def subjects(runtime: Runtime) -> set[Subject]:
     }
     return {
         Subject(SubjectKind.CONFIGURATION),
+        *([EMBEDDINGS] if runtime.embeddings else []),
         Subject(SubjectKind.SLACK_ANSWERS),
         Subject(SubjectKind.SUPPRESSIONS),
         *([Subject(SubjectKind.CLOCK)] if clock_jumped(runtime) else []),

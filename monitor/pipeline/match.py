@@ -11,13 +11,15 @@ import structlog
 from monitor.match import TopicIndex, asks_for_numbers, build_index
 from monitor.model import LIST_AGE, Change, MatchRow, Topic
 from monitor.model.incidents import Subject, SubjectKind
-from monitor.pipeline import incidents, like_topics, shared_store
+from monitor.pipeline import embeddings, incidents, like_topics, shared_store
+from monitor.pipeline.embeddings import NearTopics
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import sightings
 from monitor.store.papers.write_papers import matched_since, reopen
+from monitor.store.topics import embeddings as stored_embeddings
 from monitor.store.topics import examples, matches, subscriptions
 
 log = structlog.get_logger()
@@ -36,17 +38,23 @@ def match(runtime: Runtime) -> int:
     sync_subscriptions(runtime)
     topics = {topic.name: topic for topic in runtime.topics}
     index: TopicIndex | None = None
+    lowered: NearTopics | None = None
     written = _look_back(runtime)
     while not runtime.stopping.is_set():
         with runtime.database.reading() as tx:
             changes = matches.changes_to_match(tx, BATCH)
         if not changes:
             break
-        index = index or _current_index(runtime)
+        if index is None:
+            index = _current_index(runtime)
+            lowered = embeddings.near_topics(runtime, like_topics.find_current(runtime))
         rows = list(find(index, topics, changes))
+        now = runtime.clock.now()
+        near = find_near(lowered, changes, rows, now)
         with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
-            matches.save(tx, done, rows, runtime.clock.now())
+            matches.save(tx, done, rows, now)
+            stored_embeddings.add_near(tx, near, now, embeddings.MOST_NEAR)
         written += len(rows)
     return written + _look_again(runtime)
 
@@ -142,7 +150,7 @@ def _look_back(runtime: Runtime) -> int:
     with runtime.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
-    rows, seen = _match_since(runtime, changed, starts, index)
+    rows, near, seen = _match_since(runtime, changed, starts, index)
     with runtime.database.writing() as tx:
         if matches.activated_at(tx) != activated_at:
             changed, gone = matches.difference(tx, runtime.topics)
@@ -152,6 +160,8 @@ def _look_back(runtime: Runtime) -> int:
         like_topics.store_missing(tx, changed, now)
         matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
+        stored_embeddings.forget_near(tx, [*starts, *([] if keep else gone)])
+        stored_embeddings.add_near(tx, near, now, embeddings.MOST_NEAR)
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
         activated_at = matches.activated_at(tx)
@@ -173,9 +183,14 @@ def _match_since(
     changed: Sequence[Topic],
     starts: Mapping[str, datetime],
     index: TopicIndex,
-) -> tuple[list[MatchRow], _SourcesByChange]:
-    """Return what each changed topic matches since its own start, and all that was looked at."""
+) -> tuple[list[MatchRow], list[MatchRow], _SourcesByChange]:
+    """Return what each changed topic matches since its own start, and what is just below its bar.
+
+    And all that was looked at.
+    """
     rows: list[MatchRow] = []
+    near: list[MatchRow] = []
+    now, lowered = runtime.clock.now(), embeddings.near_topics(runtime, changed)
     seen: _SourcesByChange = {}
     topics = {topic.name: topic for topic in changed}
     after: tuple[int, int] | None = None
@@ -186,11 +201,13 @@ def _match_since(
             break
         at = {(change.stored.id, change.revision): change.at for change in changes}
         seen |= _sources_by_change(changes)
-        for row in find(index, topics, changes):
+        found = list(find(index, topics, changes))
+        below = find_near(lowered, changes, found, now)
+        for row, to in [*((row, rows) for row in found), *((row, near) for row in below)]:
             if at[row.paper_id, row.revision] >= starts[row.topic]:
-                rows.append(row)
+                to.append(row)
         after = changes[-1].stored.id, changes[-1].revision
-    return rows, seen
+    return rows, near, seen
 
 
 def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datetime) -> set[int]:
@@ -201,7 +218,7 @@ def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datet
 
 
 def find(
-    index: TopicIndex, topics: dict[str, Topic], changes: Sequence[Change]
+    index: TopicIndex, topics: Mapping[str, Topic], changes: Sequence[Change]
 ) -> Iterable[MatchRow]:
     """Yield a row for each topic that a change matches, of a kind and source it asks for."""
     columns = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
@@ -210,3 +227,18 @@ def find(
         wanted = not topic.sources or not set(topic.sources).isdisjoint(change.sources)
         if wanted and change.kind in topic.news:
             yield MatchRow(topic.name, change.stored.id, change.revision, score)
+
+
+def find_near(
+    lowered: NearTopics | None,
+    changes: Sequence[Change],
+    matched: Iterable[MatchRow],
+    now: datetime,
+) -> list[MatchRow]:
+    """Return a row for each topic of whose bar recent news is just below: `matched` is above."""
+    recent = [change for change in changes if change.at > now - embeddings.RECENT]
+    if lowered is None or not recent:
+        return []
+    above = {(row.topic, row.paper_id, row.revision) for row in matched}
+    below = find(lowered.index, lowered.topics, recent)
+    return [row for row in below if (row.topic, row.paper_id, row.revision) not in above]

@@ -70,13 +70,15 @@ class Order:
     """An order: by the words found, by rankings where a topic has one, or newest or trending first.
 
     `marked` counts the papers whose answers taught the rankings; `owned` are the titles of those of
-    the subscription's library that did.
+    the subscription's library that did. `nearness` is how near papers are to the texts of topics by
+    a model, by topic and paper; it counts beside the words.
     """
 
     kind: str = LEARNED
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     marked: int = 0
     owned: Collection[str] = ()
+    nearness: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def place(self, topic: str, listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
         """Return the papers of a topic in this order."""
@@ -84,9 +86,15 @@ class Order:
             return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
         if self.kind == TRENDING:
             return _by_signals(listed)
-        if ranking := self.rankings.get(topic):
+        near, ranking = self.nearness.get(topic), self.rankings.get(topic)
+        scores = [entry.score for entry, _ in listed]
+        if near:
+            scores = _beside_words(scores, [near.get(entry.paper_id) for entry, _ in listed])
+        if ranking:
             papers = [change.stored.paper for _, change in listed]
-            return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
+            return _by(listed, ranking.place(papers, scores))
+        if near:
+            return _by(listed, [Placed(score=score) for score in scores])
         return [entry for entry, _ in listed]
 
     def place_groups(self, groups: tuple[DigestGroup, ...]) -> tuple[DigestGroup, ...]:
@@ -294,6 +302,35 @@ def words_of(topic: Topic) -> tuple[str, ...]:
             if isinstance(words, Words):
                 keys |= {edge.key: None for edge in words.edges if edge.end - edge.start == 1}
     return tuple(keys)
+
+
+def _beside_words(scores: Sequence[float], near: Sequence[float | None]) -> list[float]:
+    """Return the scores in the order of the sums of ranks by words and by a model.
+
+    The k-th gets the k-th best score. A paper that the model has not seen has its rank by words in
+    both.
+    """
+    by_words = _ranks(scores)
+    seen = [at for at, nearness in enumerate(near) if nearness is not None]
+    by_model = _ranks([near[at] or 0.0 for at in seen])
+    sums = [2.0 * rank for rank in by_words]
+    for at, rank in zip(seen, by_model, strict=True):
+        # Of fewer papers, the ranks are spread over those of all.
+        sums[at] = by_words[at] + rank * len(scores) / len(seen)
+    placed = [0.0] * len(scores)
+    order = sorted(range(len(scores)), key=lambda at: (sums[at], by_words[at]))
+    for at, score in zip(order, sorted(scores, reverse=True), strict=True):
+        placed[at] = score
+    return placed
+
+
+def _ranks(values: Sequence[float]) -> list[int]:
+    """Return the rank of each value, 0 for the highest; of equal ones, the first is higher."""
+    ranks = [0] * len(values)
+    order = sorted(range(len(values)), key=lambda at: -values[at])
+    for rank, at in enumerate(order):
+        ranks[at] = rank
+    return ranks
 
 
 def _by_signals(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:

@@ -22,6 +22,7 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.clocks import Clock, clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
+from monitor.embeddings.server import EmbeddingServer
 from monitor.errors import QueryError, refuse_unknown
 from monitor.http.host_limits import gate_of
 from monitor.identity.withdrawals import Standing, host_of
@@ -214,6 +215,7 @@ class Runtime:
     fallback_templates: Templates
     sources: Mapping[str, ConfiguredSource]
     services: Mapping[str, Service]
+    embeddings: EmbeddingServer | None
     topics: tuple[Topic, ...]
     synonyms: Synonyms
     subscriptions: tuple[Subscription, ...]

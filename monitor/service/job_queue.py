@@ -117,5 +117,6 @@ def queue_name(task: Task) -> str:
     """Return the queue of a task. A name is also a channel of PostgreSQL, of 63 bytes at most."""
     if task.step is Step.DELIVER:
         return f"send-{hashlib.sha256(task.target.encode()).hexdigest()[:16]}"
-    # Both mostly wait for servers.
-    return READ_QUEUE if task.step in (Step.INGEST, Step.LOOK_UP) else CPU_QUEUE
+    # They mostly wait for servers.
+    waits = task.step in (Step.INGEST, Step.LOOK_UP, Step.EMBED)
+    return READ_QUEUE if waits else CPU_QUEUE

@@ -70,6 +70,7 @@ WATCH = "watch"
 COMPOSE = "compose"
 CLEAN_UP = "upkeep"
 LOOK_UP = "look-up"
+EMBED = "embed"
 SEARCH = "search"
 PING = "ping"
 SOURCE = "source "
@@ -236,6 +237,7 @@ class _Steps:
                 "folders": Pool("folders", Share(FOLDER_READERS)),
                 "sources": Pool("sources", Share(READERS, group_of=hosts.get)),
                 **({LOOK_UP: Pool(LOOK_UP, Share(1))} if runtime.services else {}),
+                **({EMBED: Pool(EMBED, Share(1))} if runtime.embeddings else {}),
                 "deliveries": Pool("deliveries", Share(SENDERS, HANGING, hangs_after)),
             }
         )
@@ -246,6 +248,8 @@ class _Steps:
         add(SEARCH, partial(do, Task(Step.SEARCH)), tick, "store")
         if runtime.services:
             add(LOOK_UP, partial(do, Task(Step.LOOK_UP)), max(tick, BETWEEN_LOOK_UPS), LOOK_UP)
+        if runtime.embeddings:
+            add(EMBED, partial(do, Task(Step.EMBED)), max(tick, BETWEEN_LOOK_UPS), EMBED)
         if runtime.settings.ping_url:
             add(PING, self.ping, BETWEEN_PINGS, "store")
         for name in runtime.reading_order:
@@ -323,6 +327,8 @@ class _Steps:
                 self.jobs.wake(COMPOSE)
             case Step.LOOK_UP:
                 self.jobs.wake(LOOK_UP)
+            case Step.EMBED:
+                self.jobs.wake(EMBED)
             case Step.DELIVER:
                 self.jobs.wake(f"{DELIVER}{task.target}")
             case _:

@@ -8,7 +8,7 @@ from monitor.commands import json_output
 from monitor.commands.explain import Explanation, SentDigest
 from monitor.commands.like_trial import NearTopic
 from monitor.commands.references import Reference
-from monitor.commands.services import SavedStatus, ServiceStatus
+from monitor.commands.services import EmbeddingStatus, SavedStatus, ServiceStatus
 from monitor.commands.status import SourceStatus, Status, SubscriptionStatus
 from monitor.commands.subscriptions import SubscriptionReport, TopicReport
 from monitor.digest import paper_json
@@ -97,6 +97,9 @@ _STATUS = {
             "saved": schema_of(SavedStatus),
         }
     ),
+    "embeddings": fixed(
+        picked(EmbeddingStatus, json_output.OF_EMBEDDINGS) | {"error": or_null(TEXT)}
+    ),
 }
 OF_DIGEST = "id subscription period papers changes"
 OF_DELIVERY_OF_DIGEST = "channel recipient state error"
@@ -137,6 +140,6 @@ DIGESTS = _one_list(
     ),
 )
 SOURCES = _one_list("sources", schema_of(SourceStatus))
-STATUS = fixed(_STATUS, optional=("suppressions", "warnings", "look_up"))
+STATUS = fixed(_STATUS, optional=("suppressions", "warnings", "look_up", "embeddings"))
 DELIVERIES = _one_list("deliveries", fixed(picked(Delivery, json_output.OF_DELIVERY)))
 SUPPRESSIONS = _one_list("suppressions", schema_of(Suppression))

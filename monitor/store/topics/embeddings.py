@@ -207,6 +207,14 @@ def is_open(tx: Transaction, model: str, ids: Iterable[int], until: datetime) ->
     return tx.execute(open_.limit(1)).first() is not None
 
 
+def has_open(tx: Transaction, model: str, ids: Iterable[int]) -> bool:
+    """Return whether one of some papers still waits for its vector."""
+    open_ = sa.select(_embedding.paper_id).where(
+        _embedding.model == model, among(_embedding.paper_id, ids), _embedding.due_at.is_not(None)
+    )
+    return tx.execute(open_.limit(1)).first() is not None
+
+
 def vectors(tx: Transaction, model: str, ids: Iterable[int]) -> dict[int, bytes | None]:
     """Return the vectors of those papers that are not asked about any more, None for no vector."""
     query = sa.select(_embedding.paper_id, _embedding.vector).where(
