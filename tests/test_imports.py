@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("config",),
     ("plugins",),
     ("rank",),
-    ("channels", "look_up"),
+    ("channels", "embeddings", "look_up"),
     ("sources", "diff", "match", "digest", "store"),
     ("identity",),
     ("http", "text", "clocks", "resources", "log"),
@@ -115,7 +115,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
     "psycopg": (),
     "pydantic": (
-        *("channels/*", "config/*", "look_up/settings.py"),
+        *("channels/*", "config/*", "embeddings/settings.py", "look_up/settings.py"),
         *("setting_types.py", "sources/*", "testing/*"),
     ),
     "pydantic_core": (
@@ -213,6 +213,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/client.py",
         "http/host_limits.py",
         "pipeline/ingest.py",
+        "pipeline/embeddings.py",
         "pipeline/look_up.py",
         "pipeline/service_round.py",
         "pipeline/store_chunk.py",

@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Sequence
 from datetime import timedelta
 from math import isfinite, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -32,7 +32,7 @@ MOST_NUMBERS = 8_192
 # Of an answer: each number is written with at most some 24 characters.
 MOST_BYTES = TEXTS_AT_ONCE * MOST_NUMBERS * 24
 
-Vector = array[float]
+Vector: TypeAlias = "array[float]"
 
 
 class _Entry(msgspec.Struct):

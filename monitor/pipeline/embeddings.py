@@ -6,9 +6,9 @@ Words decide which papers match. The model orders these, and may add a paper jus
 1. `find_near` finds papers below a topic's bar, but above `JUST_BELOW` of it, as they are matched.
 2. The text of a topic is sent once, and the title and abstract of a paper once: of papers that wait
    for a digest of a `like:` topic, of those just below its bar, and of the newest that matched it.
-3. `LEAST_QUANTILE` of those newest ones are less near, by the model, than what it may add. They are
-   chosen with the topic's vector, and what they say counts once all of them have been answered, so
-   that the same answers in another order add the same papers.
+3. What the model adds has to be nearer, by the model, than `LEAST_QUANTILE` of those newest ones.
+   Which these are is stored before they are sent, and counts once all have been answered, so that
+   the same answers in another order add the same papers.
 4. A paper just below the bar that is as near is added, once, while it is news.
 
 The numbers were chosen by `benchmarks/embeddings.py`; docs/embeddings.md has the figures.
@@ -46,12 +46,12 @@ from monitor.store.topics import matches
 log = structlog.get_logger()
 
 # A paper just below the bar is above this share of it.
-JUST_BELOW = 0.8
+JUST_BELOW = 0.7
 # Papers just below the bar of a topic that are sent in a day.
 MOST_NEAR = 20
 # The newest papers by words that say how near an added one has to be, and the fewest that do.
 COMPARED, FEWEST_COMPARED = 30, 8
-LEAST_QUANTILE = 0.5
+LEAST_QUANTILE = 0.75
 # News of this time is sent, and may be added.
 RECENT = timedelta(days=7)
 QUEUED_AT_ONCE = 1_000
@@ -158,10 +158,13 @@ def embed(runtime: Runtime, seconds: float | None = None) -> int:
 
 def _leave_others(runtime: Runtime, server: EmbeddingServer) -> None:
     """Forget vectors of other models, unless another configuration is in use, and old rows."""
-    now = runtime.clock.now()
+    before = runtime.clock.now() - RECENT
+    with runtime.database.reading() as tx:
+        if not stored.is_outdated(tx, server.model, before):
+            return
     with runtime.database.writing() as tx:
         if not shared_store.keeps_others(tx, runtime):
-            stored.prune(tx, server.model, now - RECENT)
+            stored.prune(tx, server.model, before)
 
 
 def text_of(paper: Paper) -> str:

@@ -59,6 +59,8 @@ from monitor.store.topics.examples import Example
 
 LEARNED, NEWEST, TRENDING = "learned", "newest", "trending"
 MAX_WORDS = 3
+# Of a rank by a model beside one by words: `benchmarks/embeddings.py`.
+MODEL_WEIGHT = 4
 # Papers shown without an answer count for little; only the last ones are read.
 MAX_SHOWN = 500
 # About two kilobytes each.
@@ -304,23 +306,27 @@ def words_of(topic: Topic) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _beside_words(scores: Sequence[float], near: Sequence[float | None]) -> list[float]:
-    """Return the scores in the order of the sums of ranks by words and by a model.
+# Keeps equal scores in their order.
+_LEAST_STEP = 1e-9
 
-    The k-th gets the k-th best score. A paper that the model has not seen has its rank by words in
-    both.
+
+def _beside_words(scores: Sequence[float], near: Sequence[float | None]) -> list[float]:
+    """Return the scores in the order of ranks by words, and `MODEL_WEIGHT` times by a model.
+
+    The k-th gets the k-th best score, and no two get the same. A paper that the model has not seen
+    has its rank by words in both.
     """
     by_words = _ranks(scores)
     seen = [at for at, nearness in enumerate(near) if nearness is not None]
     by_model = _ranks([near[at] or 0.0 for at in seen])
-    sums = [2.0 * rank for rank in by_words]
+    sums = [(1.0 + MODEL_WEIGHT) * rank for rank in by_words]
     for at, rank in zip(seen, by_model, strict=True):
         # Of fewer papers, the ranks are spread over those of all.
-        sums[at] = by_words[at] + rank * len(scores) / len(seen)
+        sums[at] = by_words[at] + MODEL_WEIGHT * rank * len(scores) / len(seen)
     placed = [0.0] * len(scores)
     order = sorted(range(len(scores)), key=lambda at: (sums[at], by_words[at]))
-    for at, score in zip(order, sorted(scores, reverse=True), strict=True):
-        placed[at] = score
+    for place, (at, score) in enumerate(zip(order, sorted(scores, reverse=True), strict=True)):
+        placed[at] = score - place * _LEAST_STEP
     return placed
 
 

@@ -29,6 +29,7 @@ from standardwebhooks.webhooks import Webhook as Verifier
 
 from monitor.commands.ratings import rate_any
 from monitor.model import Delivery, DeliveryState
+from monitor.pipeline.embeddings import embed
 from monitor.signing import KeyRing
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.engine.database import Database, Transaction
@@ -521,6 +522,40 @@ class WithSaved(Scene):
         stage.web.decides("*", lambda asked: Answer(body=json.dumps(answer).encode()))
 
 
+# The papers of a topic that is like a text, by which another one is added.
+BY_WORDS = range(11, 19)
+
+
+class WithEmbeddings(Scene):
+    """Two readers of a topic that is like a text, and a model that adds a paper just below it."""
+
+    news = ((title(1), "Study 1. Four benchmarks need steps."),)
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        text = "language agents that share plans in writing, four benchmarks need fewer steps"
+        house.settings["topics"] = {"agents": {"like": {"text": text, "at_least": 0.5}}}
+        url = stage.web.url("/v1")
+        house.settings["embeddings"] = {"url": url, "model": "tiny", "allow_private": True}
+        self.rearrange(stage)
+        house.run()
+        house.ingest(*map(paper, BY_WORDS))
+        with house.opened() as app:
+            embed(app.runtime)
+            embed(app.runtime)
+        house.add("2.txt", *self.news)
+
+    def rearrange(self, stage: Stage) -> None:
+        """Let all texts be the same to the model."""
+
+        def answer(asked: Asked) -> Answer:
+            texts = json.loads(asked.body)["input"]
+            data = [{"index": at, "embedding": [1.0, 2.0]} for at in range(len(texts))]
+            return Answer(body=json.dumps({"data": data}).encode())
+
+        stage.web.decides("/v1/embeddings", answer)
+
+
 def _write_records(house: House, name: str, *records: dict[str, Any]) -> None:
     text = "".join(f"{json.dumps(record)}\n" for record in records)
     (house.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -786,6 +821,12 @@ SCENES: dict[str, Scene] = {
         ),
         WithLookUp("looked up", ("look-up", "fetch"), mailed, BOTH),
         WithSaved("saved", ("saved paper", "look-up", "fetch"), mailed, {READERS[0]: (7,)}),
+        WithEmbeddings(
+            "embedded",
+            ("embeddings", "papers", "fetch"),
+            mailed,
+            dict.fromkeys(READERS, (1, *BY_WORDS)),
+        ),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(
             "serve, with pages",

@@ -92,6 +92,16 @@ def forget_near(tx: Transaction, topics: Collection[str]) -> None:
     tx.execute(sa.delete(schema.near_match).where(among(_near.topic, topics)))
 
 
+def is_outdated(tx: Transaction, model: str, before: datetime) -> bool:
+    """Return whether there is something to prune."""
+    outdated = (
+        sa.select(_near.topic).where(_near.at < before),
+        sa.select(_embedding.model).where(_embedding.model != model),
+        sa.select(_topic.model).where(_topic.model != model),
+    )
+    return any(tx.execute(query.limit(1)).first() for query in outdated)
+
+
 def prune(tx: Transaction, model: str, before: datetime) -> None:
     """Delete papers that were near before a time, and all rows of other models."""
     tx.execute(sa.delete(schema.near_match).where(_near.at < before))
