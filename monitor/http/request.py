@@ -42,7 +42,7 @@ class Request:
 
     @property
     def posted(self) -> tuple[str, bytes] | None:
-        """What is posted, with its content type; None for a GET."""
+        """The content type and the body of a POST, None for a GET."""
         if self.form is not None:
             return "application/x-www-form-urlencoded", urlencode(self.form).encode()
         return None if self.json is None else ("application/json", self.json)
