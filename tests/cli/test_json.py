@@ -213,7 +213,7 @@ def test_config_shows_the_sections_of_the_file(lived: House, say: Say):
     shown = say("config", "--json").json
     sections = (
         "sources topics channels subscriptions operator smtp slack retry retention synonyms web "
-        "look_up sends_to"
+        "look_up embeddings sends_to"
     )
     top = "file store timezone contact templates search public_url secret_key ping_url"
     assert shown.keys() == keys(f"{top} {sections}").keys()

@@ -85,6 +85,7 @@ def test_jobs_that_no_worker_has_taken_are_counted(house: House, postgres_url: s
 def test_a_failing_source_the_service_and_an_empty_store(house: House) -> None:
     house.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
     house.settings["look_up"] = {"services": ["arxiv"]}
+    house.settings["embeddings"] = {"url": "http://localhost/v1", "model": "tiny"}
     house.ingest()
     empty = scraped(house)
     assert empty["source_failing", "gone"] == empty["incidents", "failing"] == 1
