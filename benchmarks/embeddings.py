@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from monitor.embeddings.server import MOST_CHARS
 from monitor.match.language.tree import Like
-from monitor.match.like import choose_bar, learn_words, like_leaf
+from monitor.match.like import LOWEST_BAR, choose_bar, learn_words, like_leaf
 from monitor.match.meaning.evaluate import View
 from monitor.model import LikeText, LikeWords, Paper
 from monitor.pipeline.embeddings import COMPARED, text_of
@@ -85,8 +85,9 @@ def average_precision(scores: Sequence[float], wanted: Sequence[bool]) -> float:
 
 def matched(topic: Topic) -> tuple[float, list[int]]:
     """Return the bar as a store with these papers has it, and the papers that reach it."""
-    closest = sorted(topic.words, reverse=True)
-    bar = choose_bar(closest, len(closest), len(closest) / A_DAY, LikeText("-"))
+    papers = len(topic.words)
+    closest = sorted((near for near in topic.words if near >= LOWEST_BAR), reverse=True)
+    bar = choose_bar(closest, papers, papers / A_DAY, LikeText("-"))
     return bar, [at for at, closeness in enumerate(topic.words) if closeness >= bar]
 
 
