@@ -68,7 +68,7 @@ def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
     return tuple(
         Found(
             matched.topic,
-            tuple((why.field, _words(why)) for why in matched.why if why.words),
+            tuple(_field_and_words(why) for why in matched.why if why.words),
             matched.title or matched.topic,
         )
         for matched in entry.matched
@@ -156,6 +156,13 @@ def describe_words(field: str, words: str) -> str:
     if field == MODEL:
         return f"added by {words}: near to your text"
     return f"{words} in the {field}" if field in _TEXTS else f"{field} {words}"
+
+
+def _field_and_words(reason: MatchReason) -> tuple[str, str]:
+    words = _words(reason)
+    if reason.field == MODEL:
+        return "added by", f"{words}, near to the text"
+    return reason.field, words
 
 
 def _words(reason: MatchReason) -> str:
