@@ -5,7 +5,7 @@ from alembic import op
 
 from monitor.store.engine.sql import Instant
 
-revision = "0049"
+revision = "0048"
 down_revision = "0047"
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
