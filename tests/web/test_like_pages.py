@@ -20,7 +20,7 @@ def test_a_text_is_tried_with_its_words_and_the_bar(house: House) -> None:
             1,
             1,
         )
-        assert "<strong>1 paper</strong> of the newest 3 reach the bar of 0.35" in shown
+        assert "<strong>1 paper</strong> of the newest 3 reaches the bar of 0.35" in shown
         assert "at_least: 0.35" in shown and "agents-that-use-a-web-browser-or-a-phone:" in shown
         assert TEXT in shown.split("<textarea")[1].split("</textarea>")[0]
         refused = client.get("/try", params={"like": "the of and"})
@@ -36,6 +36,8 @@ def test_papers_like_a_paper_are_a_topic_to_copy(house: House) -> None:
         assert 'href="/try?paper=1"' in client.get("/papers/1").text
         shown = client.get("/try?paper=1").text
         assert "Nearness" in shown and "like:" in shown
+        assert f'Papers like <a href="/papers/1">{WEB[0]}</a>' in shown
+        assert "of the newest 3 reaches the bar" in shown
         assert client.get("/try?paper=99").status_code == 400
         assert client.get("/try?paper=x").status_code == 400
 

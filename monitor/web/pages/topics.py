@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
+from typing import NamedTuple
 
 from msgspec import structs
 from starlette.responses import Response
@@ -154,13 +155,15 @@ def _try_text(visit: Visit) -> Response:
     """Show the papers that are nearest to a text, or to a stored paper, and where the bar lies."""
     runtime, text, number = visit.runtime, visit.parameter("like"), visit.number("paper")
     like, fault, trial, yaml = LikeText(text), None, None, ""
+    like_paper: _TitledPaper | None = None
     entries: list[DigestPaper] = []
     too_long = is_too_long(text)
     try:
         if too_long:
             raise too_long
         if number is not None:
-            like = _like_paper(runtime, number)
+            like_paper = _titled(runtime, number)
+            like = like_paper.like
         topic = Topic("", "", like=like)
         trial = try_like(runtime, topic, LOOKED_AT_ON_PAGE)
         yaml = like_yaml(like, trial.words.bar, runtime.topics)
@@ -176,6 +179,7 @@ def _try_text(visit: Visit) -> Response:
         query="",
         text=like.text or text,
         like=trial,
+        like_paper=like_paper,
         like_fault=fault,
         nearest=[*zip(trial.nearest, entries, strict=False)] if trial else [],
         plot=plot_days(trial.days, "What it would have found") if trial and trial.papers else None,
@@ -183,16 +187,25 @@ def _try_text(visit: Visit) -> Response:
     )
 
 
-def _like_paper(runtime: Runtime, number: int) -> LikeText:
-    """Return what is like a stored paper: by its identifier if it has one, else by its text."""
+class _TitledPaper(NamedTuple):
+    """A stored paper with its title, and what is like it."""
+
+    id: int
+    title: str
+    like: LikeText
+
+
+def _titled(runtime: Runtime, number: int) -> _TitledPaper:
+    """Return a stored paper: it is named by an identifier if it has one, else by its text."""
     with runtime.database.reading() as tx:
         stored = papers.get(tx, number)
     if stored is None or stored.purged:
         raise QueryError(f"there is no paper {number}", 0, "search for it on /papers")
+    title = stored.paper.title
     for scheme in ("arxiv", "doi", "pmid"):
         for value in stored.paper.identifiers(scheme):
-            return LikeText(papers=(f"{scheme}:{value}",))
-    return LikeText(f"{stored.paper.title}. {stored.paper.abstract}"[:MAX_TEXT])
+            return _TitledPaper(number, title, LikeText(papers=(f"{scheme}:{value}",)))
+    return _TitledPaper(number, title, LikeText(f"{title}. {stored.paper.abstract}"[:MAX_TEXT]))
 
 
 def like_yaml(like: LikeText, bar: float, topics: Iterable[Topic]) -> str:
