@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,7 +15,7 @@ from monitor.commands.topic_trial import find_topic
 from monitor.config.settings import EXAMPLE_FILES
 from monitor.errors import QueryError, UsageError
 from monitor.match import TopicIndex, WordChange, learned_from_text, parse_topic, propose_words
-from monitor.match.like import MAX_TEXT
+from monitor.match.like import MAX_TEXT, with_lower_bar
 from monitor.match.meaning.explain import MOST
 from monitor.model import DayCount, LikeText, LikeWords, MatchReason, Paper, Topic, fill_days
 from monitor.pipeline import like_topics
@@ -163,10 +163,6 @@ def _answered(
     return wanted, unwanted
 
 
-# A paper misses a topic by little if it has this share of what the topic asks for.
-_NEARLY = 0.8
-
-
 @dataclass(frozen=True, slots=True)
 class NearTopic:
     """A topic that a paper missed by little: how near it is, and the bar."""
@@ -181,7 +177,8 @@ def near_topics(
 ) -> tuple[NearTopic, ...]:
     """Return the topics that a paper missed by little, though it has all that a query asks for."""
     near = []
-    lower: dict[str, Topic] = {}
+    lower: dict[Hashable, Topic] = {}
+    bars: dict[str, float] = {}
     for topic in topics:
         if topic.like:
             try:
@@ -189,15 +186,13 @@ def near_topics(
                 parse_topic(topic)
             except QueryError:
                 continue
-            lowered = structs.replace(words, bar=words.bar * _NEARLY)
-            lower[topic.name] = structs.replace(topic, words=lowered)
+            lower[topic.name] = with_lower_bar(topic, words)
+            bars[topic.name] = words.bar
     if not lower:
         return ()
-    index = TopicIndex(dict(lower.items()))
-    for match in index.match([paper], [tuple(sources)]):
-        lowered_words = lower[str(match.topic)].words
-        assert lowered_words, "they were given above"
-        score, line = match.score / MOST, lowered_words.bar / _NEARLY
-        if score < line:
-            near.append(NearTopic(str(match.topic), round(score, 4), round(line, 4)))
+    for match in TopicIndex(lower).match([paper], [tuple(sources)]):
+        name = str(match.topic)
+        score = match.score / MOST
+        if score < bars[name]:
+            near.append(NearTopic(name, round(score, 4), round(bars[name], 4)))
     return tuple(sorted(near, key=lambda one: one.score - one.line, reverse=True))

@@ -19,11 +19,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import floor, log, sqrt
 from typing import NamedTuple
 
+from msgspec import structs
+
 from monitor.errors import QueryError
 from monitor.match.language.sentences import is_of_sentences
 from monitor.match.language.tree import TEXT_FIELDS, Edge, Like, Words
 from monitor.match.meaning.word_counts import counts_as_word, information
-from monitor.model import LikeText, LikeWord, LikeWords, Paper
+from monitor.model import LikeText, LikeWord, LikeWords, Paper, Topic
 from monitor.text import words
 
 EXAMPLE_WORDS = 30
@@ -37,6 +39,8 @@ MAX_TEXT = 20_000
 
 # The bar where the stored papers say nothing else, and the lowest that it is put at.
 BAR, LOWEST_BAR = 0.35, 0.25
+# A paper just below the bar has this share of it.
+JUST_BELOW = 0.7
 # Papers a day that a bar lets through at most, if it is not set, and at least (one in three days).
 AT_MOST, AT_LEAST = 10, 1 / 3
 # Fewer papers say little about how many a day reach a bar.
@@ -114,6 +118,11 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
     if len(closest) > most:
         bar = max(bar, closest[most] + 0.001)
     return min(floor(bar * 1_000) / 1_000, 1.0)
+
+
+def with_lower_bar(topic: Topic, words: LikeWords) -> Topic:
+    """Return a topic that is like a text so that papers just below its bar match, too."""
+    return structs.replace(topic, words=structs.replace(words, bar=words.bar * JUST_BELOW))
 
 
 def like_leaf(words: LikeWords) -> Like:

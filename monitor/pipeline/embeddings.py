@@ -3,7 +3,7 @@
 Between matching and composing, with rows of its own, of which each is committed before its request.
 Words decide which papers match. The model orders these, and may add a paper just below the bar:
 
-1. `find_near` finds papers below a topic's bar, but above `JUST_BELOW` of it, as they are matched.
+1. `find_near` finds papers below a topic's bar, but near to it, as they are matched.
 2. The text of a topic is sent once, and the title and abstract of a paper once: of papers that wait
    for a digest of a `like:` topic, of those just below its bar, and of the newest that matched it.
 3. What the model adds has to be nearer, by the model, than `LEAST_QUANTILE` of those newest ones.
@@ -31,6 +31,7 @@ from monitor.digest.schedule import Slot
 from monitor.embeddings.server import MOST_CHARS, TEXTS_AT_ONCE, EmbeddingServer, Vector
 from monitor.errors import DeferredError, FetchError, StoreBusyError
 from monitor.match import TopicIndex, build_index
+from monitor.match.like import with_lower_bar
 from monitor.model import Paper, Topic, UnsentMatch
 from monitor.model.embeddings import Embedding, EmbeddingState, TopicEmbedding
 from monitor.pipeline import like_topics, shared_store
@@ -45,8 +46,6 @@ from monitor.store.topics import matches
 
 log = structlog.get_logger()
 
-# A paper just below the bar is above this share of it.
-JUST_BELOW = 0.7
 # Papers just below the bar of a topic that are sent in a day.
 MOST_NEAR = 20
 # The newest papers by words that say how near an added one has to be, and the fewest that do.
@@ -88,9 +87,7 @@ def near_topics(runtime: Runtime, topics: Iterable[Topic]) -> NearTopics | None:
     if not runtime.embeddings:
         return None
     lowered = {
-        topic.name: structs.replace(
-            topic, words=structs.replace(topic.words, bar=topic.words.bar * JUST_BELOW)
-        )
+        topic.name: with_lower_bar(topic, topic.words)
         for topic in topics
         if topic.like and topic.words
     }
