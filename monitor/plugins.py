@@ -43,11 +43,14 @@ class Kinds(Generic[T]):
         """Return every kind with its `module:Class`; those that are built in take precedence."""
         return _entry_points(f"monitor.{self.what}s", tuple(sys.path)) | dict(self.built_in)
 
-    def hint(self, word: str, more: Iterable[str] = ()) -> str:
-        """Say which kind, or which of `more` names, an unknown word probably means."""
-        names, kind = sorted({*self.names(), *more}), word.casefold()
+    def hint(self, word: str, more: Iterable[str] | None = None) -> str:
+        """Say which kind, or which of `more` names, an unknown word probably means.
+
+        With `more`, a kind is an argument of a command; without, it is written in a configuration.
+        """
+        names, kind = sorted({*self.names(), *(more or ())}), word.casefold()
         if meant := self.synonyms.get(kind, kind if kind in names else ""):
-            return f"write {meant}"
+            return f"write kind: {meant}" if more is None else f"write {meant}"
         for service, advice in self.instead.items():
             if re.match(service, kind):
                 return advice

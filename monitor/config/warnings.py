@@ -14,9 +14,16 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, SecretStr
 
 from monitor.channels.slack import BASE_URL, service_of
+from monitor.channels.webhook import template_names
 from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
-from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
+from monitor.config.settings import (
+    ChannelSettings,
+    Settings,
+    TopicSettings,
+    query_warnings,
+    topics_of,
+)
 from monitor.config.yaml_positions import Path as Where
 from monitor.match import meant_by
 from monitor.model import Role
@@ -29,6 +36,10 @@ _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 _SLACK_TOKEN = re.compile(r"xapp-|xox[a-z][.-]")
+_CONNECTOR = (
+    "is an address of an old connector of Teams, which takes no digests; make a workflow "
+    "(docs/webhook.md#microsoft-teams)"
+)
 _URL_WITH_PASSWORD = re.compile(r"[a-z][\w+.-]*://[^/@\s:]*:[^/@\s]+@")
 
 
@@ -166,24 +177,51 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
 
 
 def _doubt_webhooks(settings: Settings, written: Written) -> None:
-    """Slack's form of messages is no other service's. `allow_private` is set of gateways alone."""
+    """Each service has a form of messages of its own."""
     for channel in settings.channels.values():
-        secret = getattr(channel.options, "webhook", None)
-        if channel.kind != "slack" or not isinstance(secret, Secret):
+        setting = {"slack": "webhook", "webhook": "url"}.get(channel.kind, "")
+        secret = getattr(channel.options, setting, None)
+        if not isinstance(secret, Secret):
             continue
-        service = service_of(secret.reveal())
-        is_gateway = getattr(channel.options, "allow_private", None) is not None
-        is_here = is_loopback(urlsplit(secret.reveal()).hostname)
-        where = ("channels", channel.name, "webhook")
-        if service and service != "slack":
-            advice = CHANNELS.hint(service)
-            written.warn(where, f"is an address of {service.capitalize()}, not of Slack; {advice}")
-        elif not (service or is_gateway or is_here):
-            written.warn(
-                where,
-                "is not an address of Slack; for a receiver of your own write kind: webhook, for a "
-                "gateway to Slack also allow_private: true",
-            )
+        where, service = ("channels", channel.name, setting), service_of(secret.reveal())
+        if service == "teams-connector":
+            written.warn(where, _CONNECTOR)
+        elif channel.kind == "slack":
+            _doubt_slack(channel, secret.reveal(), service, written)
+        elif service and (doubt_of_form := _other_form(channel, service)):
+            written.warn(where, f"is an address of {service.capitalize()}{doubt_of_form}")
+
+
+def _doubt_slack(channel: ChannelSettings, url: str, service: str, written: Written) -> None:
+    """`allow_private` is set of gateways alone."""
+    is_gateway = getattr(channel.options, "allow_private", None) is not None
+    is_here = is_loopback(urlsplit(url).hostname)
+    where = ("channels", channel.name, "webhook")
+    if service and service != "slack":
+        advice = CHANNELS.hint(service)
+        written.warn(where, f"is an address of {service.capitalize()}, not of Slack; {advice}")
+    elif not (service or is_gateway or is_here):
+        written.warn(
+            where,
+            "is not an address of Slack; for a receiver of your own write kind: webhook, for a "
+            "gateway to Slack also allow_private: true",
+        )
+
+
+def _other_form(channel: ChannelSettings, service: str) -> str:
+    """Return what to write for a known service that would not take a webhook's body, or ""."""
+    used, built_in = getattr(channel.options, "template", None), template_names()
+    if used == service or (used and used not in built_in):
+        return ""
+    if service == "slack":
+        return "; write kind: slack with webhook: in place of url:"
+    if service not in built_in:
+        return f"; {CHANNELS.hint(service)}"
+    return (
+        f", not of {used.capitalize()}; write template: {service}"
+        if used
+        else (f": add template: {service}")
+    )
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:

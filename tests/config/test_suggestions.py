@@ -41,7 +41,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
          "put the value in double quotes"),
         ("topics:\n  t: {query: 'a # b', any: [c, #d]}\n", "2: (file)", "put the value in double"),
         ("topics:\n  t: {query: 'a', # b\n   all: [c}\n", "3: (file)", "this is not valid YAML"),
-        (f"sources:\n  s: {{kind: RSS, {URL}}}", "2: sources.s.kind", "source; write feed"),
+        (f"sources:\n  s: {{kind: RSS, {URL}}}", "2: sources.s.kind", "source; write kind: feed"),
         ("timezone: CEST", "1: timezone", "write a city of yours, as in Europe/Berlin"),
         ("timezone: '-05:00'", "1: timezone", "write a city of yours, as in Europe/Berlin"),
         (SLACK + "  c: {kind: slack, channel: #lab}\n", "3: (file)", "# begins a comment"),
@@ -49,7 +49,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ("web: 8080", "1: web", "as in web: {listen: 127.0.0.1:8080}, or on"),
         ("email: {host: m.org, from: a@b.c}", "1: email", "is not a setting here; write smtp:"),
         (SLACK + "  c: {kind: pigeon-post}", "3: channels.c.kind", "email, file, ntfy, slack"),
-        (SLACK + "  c: {kind: Mail}", "3: channels.c.kind", "kind of channel; write email"),
+        (SLACK + "  c: {kind: Mail}", "3: channels.c.kind", "kind of channel; write kind: email"),
         (MAIL + "email: 'a@b, c@d'}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
         (MAIL + "email: [a@b c@d]}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
         (MAIL + "schedule: monday 08:00}}", "2: subscriptions.s.schedule", "write mon 08:00"),
@@ -252,12 +252,16 @@ subscriptions: {{lab: {{topics: "*", channels: hook}}}}
             "",
             "with template: discord, or kind: ap",
         ),
-        ("https://lab.webhook.office.com/webhookb2/x", "", "template: teams"),
+        (
+            "https://lab.webhook.office.com/webhookb2/x",
+            "",
+            "old connector of Teams, which takes no",
+        ),
         ("https://prod-1.westus.logic.azure.com/workflows/x", "", "template: teams"),
         ("https://chat.example.org/hooks/" + "a1" * 13, "", "template: mattermost"),
         ("https://api.telegram.org/bot1:x/sendMessage", "", "tgram://BOT_TOKEN/CHAT_ID"),
         ("https://lab.zulipchat.com/api/v1/external/slack", "", "template: zulip"),
-        ("https://ntfy.sh/papers", "", "of Ntfy, not of Slack; write ntfy"),
+        ("https://ntfy.sh/papers", "", "of Ntfy, not of Slack; write kind: ntfy"),
         ("https://hooks.slack.com.example.org/x", "", "is not an address of Slack; for a receiver"),
         ("https://example.org/slack.com", "", "write kind: webhook, for a gateway"),
     ],
@@ -273,6 +277,46 @@ def test_a_webhook_of_another_service_is_a_warning_that_names_the_kind(
     [doubt] = warned
     assert doubt.where == "channels.hook.webhook" and said in doubt.message
     assert urlsplit(url).path not in doubt.message
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "said"),
+    [
+        ("https://example.org/digests", "", ""),
+        (
+            "https://discord.com/api/webhooks/1/x",
+            "",
+            "an address of Discord: add template: discord",
+        ),
+        ("https://discord.com/api/webhooks/1/x", ", template: discord", ""),
+        ("https://discord.com/api/webhooks/1/x", ", template: mine", ""),
+        (
+            "https://discord.com/api/webhooks/1/x",
+            ", template: mattermost",
+            "an address of Discord, not of Mattermost; write template: discord",
+        ),
+        ("https://hooks.slack.com/services/T/B/x", "", "of Slack; write kind: slack with webhook:"),
+        ("https://lab.zulipchat.com/api/v1/external/x", "", "Zulip: add template: zulip"),
+        ("https://prod-1.westus.logic.azure.com/x", "", "Teams: add template: teams"),
+        ("https://lab.webhook.office.com/x", "", "docs/webhook.md#microsoft-teams"),
+        ("https://lab.webhook.office.com/x", ", template: teams", "make a workflow"),
+        ("https://ntfy.sh/papers", "", "an address of Ntfy; write kind: ntfy"),
+        ("https://api.telegram.org/bot1:x/sendMessage", "", "write kind: apprise with url: "),
+    ],
+)
+def test_a_webhook_to_a_known_service_without_its_template_is_a_warning(
+    load: Load, tmp_path: Path, url: str, more: str, said: str
+) -> None:
+    (tmp_path / "forms" / "webhook").mkdir(parents=True)
+    (tmp_path / "forms" / "webhook" / "mine.json.j2").write_text("{}")
+    text = HOOK.replace("kind: slack, webhook", "kind: webhook, url").format(url=url, more=more)
+    found = load(f"templates: {tmp_path / 'forms'}\n{text}").warnings
+    warned = [doubt for doubt in found if "plain text" not in doubt.message]
+    if not said:
+        assert warned == []
+        return
+    [doubt] = warned
+    assert doubt.where == "channels.hook.url" and said in doubt.message
 
 
 def test_a_secret_has_the_name_that_the_documentation_has(load: Load) -> None:

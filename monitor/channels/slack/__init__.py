@@ -32,12 +32,13 @@ def _app_token(secret: Secret) -> Secret:
     return secret
 
 
-# Services whose addresses are taken for Slack's, by the end of their hosts.
+# Services whose addresses stand in place of another's, by the end of their hosts.
 _OTHER_HOSTS = {
     "discord": ("discord.com", "discordapp.com"),
     "mattermost": ("mattermost.com",),
     "ntfy": ("ntfy.sh",),
-    "teams": ("webhook.office.com", "logic.azure.com", "powerplatform.com"),
+    "teams": ("logic.azure.com", "powerplatform.com"),
+    "teams-connector": ("webhook.office.com",),
     "telegram": ("api.telegram.org",),
     "zulip": ("zulipchat.com",),
 }
