@@ -305,6 +305,16 @@ def test_a_notice_to_the_operator_is_sent(gotify: tuple[str, MisbehavingServer])
     assert sent["title"] == "arxiv is failing" and "since Tuesday" in sent["message"]
 
 
+@pytest.mark.parametrize(("form", "is_shown"), [("markdown", True), ("text", False), (None, False)])
+def test_gotify_shows_markdown_where_the_format_is_set(
+    gotify: tuple[str, MisbehavingServer], form: str | None, is_shown: bool
+) -> None:
+    url, web = gotify
+    send(channel(url, format=form), digest(1))
+    sent = json.loads(web.requests[0].body)
+    assert ("extras" in sent) == is_shown and ("](https://" in sent["message"]) == is_shown
+
+
 def test_an_answer_that_does_not_end_holds_up_nothing_but_its_channel(
     gotify: tuple[str, MisbehavingServer],
 ) -> None:
@@ -392,6 +402,10 @@ def test_what_is_no_mention_stays() -> None:
         ("nothing-like-it://x", "https://appriseit.com lists them"),
         ("tgram://", "https://appriseit.com/services/telegram/"),
         (f"tgram://{BOT}/1/2", "has 2 recipients; write a channel for each"),
+        (f"tgram://{BOT}/", "names no chat; write tgram://BOT_TOKEN/CHAT_ID/"),
+        (f"gotify://h/{SECRET},gotify://i/{SECRET}", "has 2 addresses; write a channel for each"),
+        (f"gotify://h/{SECRET}, tgram://{BOT}/1", "has 2 addresses; write a channel for each"),
+        ("https://example.org/x", "for JSON to an address of yours: kind: webhook"),
         ("mailto://ada:secret@example.org", "write kind: email"),
         (
             "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ",

@@ -80,7 +80,7 @@ class AppriseOptions(ChannelOptions):
             raise ValueError(
                 "needs the package apprise: pip install 'paper-monitor[apprise]'"
             ) from None
-        return open_service(self.url.reveal(), self.allow)
+        return open_service(self.url.reveal(), self.allow, self.format)
 
 
 class AppriseChannel(Channel):

@@ -19,6 +19,8 @@ from apprise.common import OverflowMode, PersistentStoreMode
 from apprise.conversion import convert_between
 from apprise.manager_plugins import NotificationManager
 from apprise.plugins.base import NotifyBase
+from apprise.plugins.gotify import NotifyGotify
+from apprise.plugins.telegram import NotifyTelegram
 from apprise.result import AppriseResult, AppriseResultStatus
 
 from monitor.channels.base import down
@@ -46,6 +48,9 @@ LOCAL = frozenset(
 _SHARE = 0.9
 _LONGEST_SUBJECT = 200
 _CONNECT_SECONDS, _READ_SECONDS = 10.0, 20.0
+
+# The library takes several addresses in one text, and here would use the first in part.
+_FURTHER_ADDRESS = re.compile(r",\s*[A-Za-z][\w+.-]*://")
 
 # Lines that the library logs of a refused request, and where no connection was made.
 _STATUS = re.compile(r"\berror=(\d{3})\b")
@@ -79,10 +84,12 @@ _log.propagate = False
 _log.addHandler(logging.NullHandler())
 
 
-def open_service(url: str, allow: Collection[str] = ()) -> Service:
+def open_service(url: str, allow: Collection[str] = (), form: Format | None = None) -> Service:
     """Return the service of an address. Raises ValueError, which never shows the address."""
     scheme, is_address, _ = url.partition("://")
     known = NotificationManager()  # type: ignore[no-untyped-call]
+    if others := _FURTHER_ADDRESS.findall(url):
+        raise ValueError(f"has {len(others) + 1} addresses; write a channel for each")
     if not is_address or re.search(r"\s", url):
         raise ValueError(
             "should be an address of Apprise, as in tgram://BOT_TOKEN/CHAT_ID; "
@@ -98,12 +105,23 @@ def open_service(url: str, allow: Collection[str] = ()) -> Service:
             f"is no address that Apprise takes for {scheme}://; see its form at "
             f"https://appriseit.com/services/{_name_of(known[scheme.casefold()])}/"
         )
+    if opened is None and scheme.casefold() in ("http", "https"):
+        raise ValueError(
+            "is no address of a service that Apprise knows; for JSON to an address of yours: "
+            "kind: webhook"
+        )
     if opened is None:
         schemes: list[str] = known.schemas()  # type: ignore[no-untyped-call]
         near = nearest(scheme, schemes) or "; https://appriseit.com lists them"
         raise ValueError(f"Apprise has no service {scheme}://{near}")
     _permit(_name_of(type(opened)), allow)
     _refuse_parameters(opened)
+    if isinstance(opened, NotifyTelegram) and not opened.targets:
+        # The library would send to whoever wrote to the bot first.
+        raise ValueError("names no chat; write tgram://BOT_TOKEN/CHAT_ID/?mdv=v2")
+    if isinstance(opened, NotifyGotify) and form == "markdown":
+        # As `?format=markdown` does; without it Gotify is not told that a text is Markdown.
+        opened.notify_format = NotifyFormat.MARKDOWN
     return Service(opened)
 
 
