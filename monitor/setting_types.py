@@ -14,7 +14,7 @@ from datetime import timedelta
 from email.utils import parseaddr
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -35,10 +35,12 @@ from monitor.errors import nearest
 class Section(BaseModel):
     """Settings with fixed names: frozen, and a name that is not a setting is refused.
 
-    The `description` of each is Markdown: the tables of the docs and the schema show it.
+    The `description` of each is Markdown: the tables of the docs and the schema show it. `instead`
+    says what to write in place of names that people expect here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    instead: ClassVar[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -101,6 +101,10 @@ def _token(secret: Secret) -> Secret:
 
 class NtfyOptions(ChannelOptions):
     """A channel of kind `ntfy`: a topic of a server."""
+
+    instead: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("username", "password"), "make a token: ntfy token add USER, and write token:"
+    )
 
     url: Annotated[Line, AfterValidator(_server)] = Field(
         PUBLIC_SERVER, description="the server, without the topic"

@@ -10,6 +10,7 @@ from datetime import timedelta
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -315,7 +316,8 @@ class _Validator:
             self.written.fault((*where, "kind"), f"{error.message}; {error.hint}")
             return None
         names = fields_of(model)
-        self.refuse_unknown(where, raw, [*common, *names])
+        instead = getattr(model, "instead", {})  # a plug-in's model need not be a Section
+        self.refuse_unknown(where, raw, [*common, *names], instead)
         return self._validate(model, where, self._absolute(where, _pick(raw, names)))
 
     def _absolute(self, where: Where, raw: dict[str, Any]) -> dict[str, Any]:
@@ -340,11 +342,18 @@ class _Validator:
         named = {"name": where[-1]} if "name" in model.model_fields else {}
         return self._validate(model, where, _pick(raw, names) | named)
 
-    def refuse_unknown(self, where: Where, raw: Iterable[str], names: Collection[str]) -> None:
+    def refuse_unknown(
+        self,
+        where: Where,
+        raw: Iterable[str],
+        names: Collection[str],
+        instead: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         for name in raw:
             if name not in names:
                 ours = _SECTIONS_ELSEWHERE.get(name) if names is TOP_LEVEL else None
-                near = f"; write {ours}:" if ours else nearest(name, names)
+                advice = f"write {ours}:" if ours else instead.get(name)
+                near = f"; {advice}" if advice else nearest(name, names)
                 self.written.fault((*where, name), f"“{name}” is not a setting here{near}")
 
     def _validate(self, model: type[M], where: Where, raw: Mapping[str, Any]) -> M | None:

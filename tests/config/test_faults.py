@@ -114,7 +114,8 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         (_hook("url: https://10.0.0.4/a"), "1: channels.c: url: leads into a private network; for"),
         (
             _hook(f"{HTTPS}:8443/a"),
-            "1: channels.c: url: has the port 8443, and only 443 is usual; ",
+            "1: channels.c: url: has the port 8443, and only 443 is usual; for a machine of your "
+            "own network, add allow_private: true, or if that port is meant",
         ),
         (_hook(f"{HTTPS}, secret: hush"), "1: channels.c.secret: should be whsec_ and 24 to 64"),
         (_hook(f"{HTTPS}, secret: []"), "1: channels.c.secret: needs at least one"),
@@ -135,7 +136,15 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "1: channels.c.headers: the value of “X” has letters",
         ),
         ("channels: {c: {kind: slack}}", "1: channels.c: needs either channel: or webhook:"),
+        (
+            _hook(f"{HTTPS}, webhook: x"),
+            "1: channels.c.webhook: “webhook” is not a setting here; write url:",
+        ),
         # ntfy
+        (
+            "channels: {c: {kind: ntfy, topic: abc, password: x}}",
+            "1: channels.c.password: “password” is not a setting here; make a token: ntfy token",
+        ),
         ("channels: {c: {kind: ntfy}}", "1: channels.c.topic: is missing"),
         (
             "channels: {c: {kind: ntfy, url: 'https://ntfy.sh/papers', topic: papers}}",

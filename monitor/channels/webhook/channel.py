@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, ClassVar, NoReturn
 from urllib.parse import urlsplit
 
 import structlog
@@ -27,6 +27,7 @@ from pydantic import (
 from monitor.channels.base import Channel, ChannelOptions
 from monitor.channels.post import DEADLINE, Headers, outcome_of, post_for_answer
 from monitor.channels.retry_policy import AFTER_UNKNOWN_WORDS, AfterUnknown
+from monitor.channels.webhook import FOLDER, SUFFIX, template_names
 from monitor.channels.webhook.body import (
     BODY_LIMIT,
     digest_body,
@@ -55,7 +56,6 @@ log = structlog.get_logger()
 # Chats take a message a second, and more only in short bursts: Discord five in two seconds.
 SECONDS_BETWEEN_MESSAGES = 1.0
 _LONGEST_TIMEOUT = timedelta(minutes=5)
-_FOLDER, _SUFFIX = "webhook", ".json.j2"
 # A token of RFC 9110, 5.6.2.
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OURS = frozenset(
@@ -81,15 +81,10 @@ def _headers(headers: Mapping[str, Secret]) -> Mapping[str, Secret]:
 
 
 def _template(name: str, info: ValidationInfo) -> str:
-    folders = [resource("templates"), *filter(None, [context_of(info).templates])]
-    names = {
-        path.name.removesuffix(_SUFFIX)
-        for folder in folders
-        for path in (folder / _FOLDER).glob(f"*{_SUFFIX}")
-    }
+    names = template_names(filter(None, [context_of(info).templates]))
     if name not in names:
         near = nearest(name, sorted(names))
-        file = f"{_FOLDER}/{name}{_SUFFIX}"
+        file = f"{FOLDER}/{name}{SUFFIX}"
         raise ValueError(f"there is no {file}, built in or in the folder of templates{near}")
     return name
 
@@ -102,6 +97,8 @@ def _timeout(value: timedelta) -> timedelta:
 
 class WebhookOptions(ChannelOptions):
     """A channel of kind `webhook`: an address that takes JSON."""
+
+    instead: ClassVar[Mapping[str, str]] = {"webhook": "write url:"}
 
     url: SecretWebUrl = Field(
         description="the address to post to (a secret); `http://` needs `allow_private`"
@@ -149,7 +146,10 @@ class WebhookOptions(ChannelOptions):
         if is_private_host(parts.hostname or ""):
             raise ValueError(f"url: leads into a private network; {add}")
         if parts.port not in (None, 443):
-            raise ValueError(f"url: has the port {parts.port}, and only 443 is usual; {add}")
+            raise ValueError(
+                f"url: has the port {parts.port}, and only 443 is usual; {add}, or if that port "
+                "is meant"
+            )
         return self
 
     @property
@@ -230,7 +230,7 @@ class Webhook(Channel):
 
     def _shaped(self, templates: Templates, **values: Any) -> list[Any]:
         """Return the messages that the template makes. Raises TemplateError."""
-        name = f"{_FOLDER}/{self.options.template}{_SUFFIX}"
+        name = f"{FOLDER}/{self.options.template}{SUFFIX}"
         if not (resource("templates") / name).is_file():
             templates = self.templates  # the shipped ones have none in its place
         text = templates.render(name, **values)
