@@ -26,11 +26,14 @@ def test_what_is_commented_out_in_the_starter_works_too(tmp_path: Path) -> None:
     opened = [line.replace("# ", "", 1) if _is_setting(line) else line for line in lines[section:]]
     file = tmp_path / "monitor.yaml"
     file.write_text("\n".join(lines[:section] + opened), encoding="utf-8")
-    settings = config.load(file, {"SMTP_PASSWORD": "p", "SLACK_BOT_TOKEN": "t"})
+    variables = {"SMTP_PASSWORD": "p", "SLACK_BOT_TOKEN": "t"}
+    variables |= {"TEAM_URL": "https://example.org/digests", "PHONE_TOPIC": "papers"}
+    settings = config.load(file, variables)
 
     assert {"daily-papers", "arxiv", "nature", "saved-page"} == set(settings.sources)
     assert settings.sources["saved-page"].options.path == f"{tmp_path}/dumps/*.txt"
     assert settings.subscriptions["me"].email == ("ada@example.org",)
+    assert {"webhook", "ntfy"} <= {entry.kind for entry in settings.channels.values()}
     assert settings.smtp is not None
     assert settings.slack is not None
     assert settings.operator is not None
