@@ -223,6 +223,11 @@ def test_each_error_that_the_pages_quote_is_in_the_code():
     assert [part for part in parts if part not in texts] == []
 
 
+def test_the_receiver_that_the_page_of_webhooks_shows_is_the_example():
+    excerpt = page("webhook.md").split("```python\n")[1].split("```")[0]
+    assert excerpt in (DOCS / "examples" / "webhook_receiver.py").read_text(encoding="utf-8")
+
+
 def test_every_event_of_the_log_is_explained_and_no_other():
     """The table of docs/operations.md, held against each `log.…(event, …)` of the code."""
     logged = set()

@@ -88,6 +88,7 @@ class Result:
 @contextmanager
 def receiver(result: Result, chosen: random.Random) -> Iterator[str]:
     """Run the receiver of the docs in the current folder, with answers that are lost."""
+    os.environ["SECRET"] = HOOK_SECRET
     of_docs: Any = runpy.run_path(str(RECEIVER))["Receiver"]
     counting = threading.Lock()
 
@@ -120,7 +121,6 @@ def receiver(result: Result, chosen: random.Random) -> Iterator[str]:
         def handle_error(self, *_: object) -> None:
             """Say nothing of connections whose sender was killed."""
 
-    os.environ["SECRET"] = HOOK_SECRET
     with Server(("127.0.0.1", 0), Receiver) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

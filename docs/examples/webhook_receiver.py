@@ -1,7 +1,8 @@
 """Keeps each digest of Paper Monitor once, in digests.db.
 
-pip install standardwebhooks
-SECRET=whsec_... python webhook_receiver.py
+python3 -m venv venv
+venv/bin/pip install standardwebhooks
+SECRET=whsec_... venv/bin/python webhook_receiver.py
 """
 
 import os
@@ -11,12 +12,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+SIGNED = Webhook(os.environ["SECRET"])
+
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         try:
-            Webhook(os.environ["SECRET"]).verify(body, dict(self.headers))
+            SIGNED.verify(body, dict(self.headers))
         except WebhookVerificationError:
             self.send_error(401)
             return
