@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, SecretStr
 
 from monitor.channels.slack import BASE_URL, service_of
-from monitor.channels.webhook import template_names
 from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import (
@@ -210,6 +209,8 @@ def _doubt_slack(channel: ChannelSettings, url: str, service: str, written: Writ
 
 def _other_form(channel: ChannelSettings, service: str) -> str:
     """Return what to write for a known service that would not take a webhook's body, or ""."""
+    from monitor.channels.webhook import template_names  # loaded only where there is a webhook
+
     used, built_in = getattr(channel.options, "template", None), template_names()
     if used == service or (used and used not in built_in):
         return ""
