@@ -182,12 +182,13 @@ def _doubt_webhooks(settings: Settings, written: Written) -> None:
         secret = getattr(channel.options, setting, None)
         if not isinstance(secret, Secret):
             continue
-        where, service = ("channels", channel.name, setting), service_of(secret.reveal())
+        where, url = ("channels", channel.name, setting), secret.reveal()
+        service = service_of(url)
         if service == "teams-connector":
             written.warn(where, _CONNECTOR)
         elif channel.kind == "slack":
-            _doubt_slack(channel, secret.reveal(), service, written)
-        elif service and (doubt_of_form := _other_form(channel, service)):
+            _doubt_slack(channel, url, service, written)
+        elif service and (doubt_of_form := _other_form(channel, url, service)):
             written.warn(where, f"is an address of {service.capitalize()}{doubt_of_form}")
 
 
@@ -207,7 +208,7 @@ def _doubt_slack(channel: ChannelSettings, url: str, service: str, written: Writ
         )
 
 
-def _other_form(channel: ChannelSettings, service: str) -> str:
+def _other_form(channel: ChannelSettings, url: str, service: str) -> str:
     """Return what to write for a known service that would not take a webhook's body, or ""."""
     from monitor.channels.webhook import template_names  # loaded only where there is a webhook
 
@@ -218,11 +219,15 @@ def _other_form(channel: ChannelSettings, service: str) -> str:
         return "; write kind: slack with webhook: in place of url:"
     if service not in built_in:
         return f"; {CHANNELS.hint(service)}"
-    return (
-        f", not of {used.capitalize()}; write template: {service}"
-        if used
-        else (f": add template: {service}")
+    # Discord takes Slack's form, and no other, at the same address with /slack.
+    also = (
+        ", and remove /slack from the address"
+        if url.endswith("/slack") and service == "discord"
+        else ""
     )
+    if used:
+        return f", not of {used.capitalize()}; write template: {service}{also}"
+    return f": add template: {service}{also}"
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:

@@ -291,6 +291,11 @@ def test_a_webhook_of_another_service_is_a_warning_that_names_the_kind(
         ("https://discord.com/api/webhooks/1/x", ", template: discord", ""),
         ("https://discord.com/api/webhooks/1/x", ", template: mine", ""),
         (
+            "https://discord.com/api/webhooks/1/x/slack",
+            "",
+            "add template: discord, and remove /slack from the address",
+        ),
+        (
             "https://discord.com/api/webhooks/1/x",
             ", template: mattermost",
             "an address of Discord, not of Mattermost; write template: discord",
