@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from monitor.commands.heartbeat import SERVICE, Check, vital_signs, workers
 from monitor.commands.heartbeat import service as check_service
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.status import MB, disk_room, template_faults, will_be_sent_again
+from monitor.commands.suppressions import describe_stopped
 from monitor.config import Settings, store_url
 from monitor.config.warnings import unencrypted_pages
 from monitor.digest.paper_json import pick
@@ -30,6 +31,7 @@ from monitor.model.look_up import Wanted
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store.digests import deliveries
+from monitor.store.digests.suppressions import ALL
 from monitor.store.engine import processes
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import CREATED_BY, is_there
@@ -78,7 +80,7 @@ def check_installation(app: App) -> list[Check]:
         address = Database(app.settings.store)
         checks.append(Check("store", True, f"there is no store yet at {address}: {CREATED_BY}"))
     templates = [Check("templates", False, fault) for fault in template_faults(runtime)]
-    channels = _check_channels(runtime.channels)
+    channels = _check_channels(runtime)
     checks += [_permissions(files), *_public_url(app.settings), *templates, *channels]
     checks += _slack_answers(app.settings.slack)
     asked = [*_services(runtime), *_embeddings(runtime)]
@@ -95,10 +97,13 @@ def _slack_answers(slack: SlackSettings | None) -> list[Check]:
     return [Check("slack answers", not fault, fault or "Socket Mode can connect")]
 
 
-def _check_channels(channels: Mapping[str, Channel]) -> Iterator[Check]:
-    """Check each channel by its steps; report a server that fails once."""
+def _check_channels(runtime: Runtime) -> Iterator[Check]:
+    """Check each channel by its steps; report a server that fails once, and a stopped channel."""
     failed: dict[str, str] = {}
-    for name, channel in channels.items():
+    for name, channel in runtime.channels.items():
+        if stopped := _stopped(runtime, name):
+            yield stopped
+            continue
         group = channel.outage_group or name
         if first := failed.get(group):
             yield Check(f"channel {name}", False, f"uses the server of channel {first}")
@@ -115,6 +120,14 @@ def _check_channels(channels: Mapping[str, Channel]) -> Iterator[Check]:
         is_tried = bool(steps) or type(channel).check is not Channel.check
         fine = "reachable; nothing was sent" if is_tried else "not tried; use send-test"
         yield Check(f"channel {name}", not fault, fault or fine)
+
+
+def _stopped(runtime: Runtime, channel: str) -> Check | None:
+    """Check that a channel that is its own recipient is not stopped."""
+    for text, row in describe_stopped(runtime, channel=channel).items():
+        if row.recipient == channel and row.subscription == ALL:
+            return Check(f"channel {channel}", not row.reason, text, warning=not row.reason)
+    return None
 
 
 def _services(runtime: Runtime) -> Iterator[Check]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import get_args
 
 from rich.text import Text
@@ -13,6 +13,7 @@ from monitor.cli.rehearsals import Form, page_of, show_rehearsals, write_digests
 from monitor.cli.terminal import console, open_pages, print_error, show_table, stderr
 from monitor.cli.work import GOOD_STATES
 from monitor.commands.remedies import send_tests
+from monitor.commands.suppressions import describe_stopped
 from monitor.config import load
 from monitor.digest.paper_json import pick
 from monitor.log import set_up_logging
@@ -60,14 +61,24 @@ def send_test(call: Call, names: list[str] | None = argument("SUBSCRIPTION", def
         tests = send_tests(app.runtime, names or ())
         listed = [pick(test, "subscription channel recipient state error") for test in tests]
         is_recorded = is_there(app.settings.store)
-        call.answer({"deliveries": listed}, _show_tests, app.runtime, tests, is_recorded)
-    finish(all(test.state in GOOD_STATES for test in tests))
+        named = app.runtime.subscriptions_named(names or ())
+        stopped = dict.fromkeys(
+            text for one in named for text in describe_stopped(app.runtime, subscription=one.name)
+        )
+        call.answer({"deliveries": listed}, _show_tests, app.runtime, tests, is_recorded, stopped)
+    are_all_stopped = bool(stopped) and not tests
+    finish(not are_all_stopped and all(test.state in GOOD_STATES for test in tests))
 
 
-def _show_tests(runtime: Runtime, tests: Sequence[Delivery], is_recorded: bool) -> None:
+def _show_tests(
+    runtime: Runtime, tests: Sequence[Delivery], is_recorded: bool, stopped: Collection[str]
+) -> None:
     rows = [(test.subscription, test.channel, test.recipient, test.state) for test in tests]
     columns = ("Subscription", "Channel", "Recipient", "State")
-    show_table(columns, rows, "There are no recipients.")
+    none = "All recipients are stopped." if stopped else "There are no recipients."
+    show_table(columns, rows, none)
+    for text in stopped:
+        stderr.print(f"{text}.")
     for channel in dict.fromkeys(test.channel for test in tests):
         for step in runtime.channels[channel].steps():
             outcome = Text("failed", "bold red") if step.problem else Text("ok", "green")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from monitor.commands.suppressions import describe_stopped
 from monitor.errors import UsageError
 from monitor.model import Delivery, Notice
 from monitor.model.delivery import TEST
@@ -74,7 +75,8 @@ def plan_tests(runtime: Runtime, name: str) -> int:
     [subscription] = runtime.subscriptions_named([name])
     wanted = reached(runtime, subscription)
     if not any(destination.recipients for destination in wanted):
-        raise UsageError("Nobody would get this test: all its recipients are stopped.")
+        stopped = "; ".join(describe_stopped(runtime, subscription=name))
+        raise UsageError("Nobody would get this test: all its recipients are stopped.", stopped)
     digest_id = _freeze_test(runtime, name, wanted)
     for group in _groups(runtime, wanted):
         retry_group(runtime, group)

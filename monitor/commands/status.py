@@ -387,11 +387,13 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         error = "; ".join(incident.error.splitlines())
         shown = incidents.title_of_subject(view.runtime, incident.subject)
         action, target = _action(view, incident, failed)
+        command = words.to_end(target)
         yield Problem(
-            f"{name_subject(incident.subject)} {words.lasting} since {since}: {error}{retry}",
+            f"{name_subject(incident.subject)} {words.lasting} since {since}: {error}{retry}"
+            f"{'. ' if command else ''}{command}",
             words.began.format(shown),
             tuple(incident.error.splitlines()),
-            f"Since {since}{retry}. {words.remedy}",
+            " ".join(filter(None, (f"Since {since}{retry}.", words.remedy, command))),
             page_about(incident.kind, incident.subject),
             action,
             target,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from shlex import quote
 
 from monitor.commands.subscriptions import recipients_of
+from monitor.digest.incident_words import LIFT
+from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import UsageError, nearest
 from monitor.model import Suppression
 from monitor.pipeline import incidents
@@ -48,6 +51,43 @@ def lift(runtime: Runtime, recipient: str, subscription: str = "") -> bool:
         if lifted and subscription == suppressions.ALL:
             incidents.end_stopped(tx, suppressions.address_of(recipient), now)
     return lifted
+
+
+def describe_stopped(
+    runtime: Runtime, *, subscription: str = "", channel: str = ""
+) -> dict[str, Suppression]:
+    """Return why recipients of a subscription or channel are sent nothing, and how to resume each.
+
+    A sentence of each suppression, once.
+    """
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        rows = suppressions.listing(tx, now)
+    theirs = {
+        (name, suppressions.address_of(to))
+        for name, of, to in runtime.recipients
+        if subscription in ("", name) and channel in ("", of)
+    }
+    return {
+        _describe(runtime, row): row
+        for row in rows
+        if any(
+            row.subscription in (suppressions.ALL, name)
+            and suppressions.address_of(row.recipient) == address
+            for name, address in theirs
+        )
+    }
+
+
+def _describe(runtime: Runtime, row: Suppression) -> str:
+    zone = runtime.settings.timezone
+    of = f" for {row.subscription}" if row.subscription else ""
+    until = f" until {format_moment(row.until, zone)}" if row.until else ""
+    reason = f": {row.reason}" if row.reason else ""
+    since = f"has been stopped{of} since {format_moment(row.since, zone)}{until}"
+    only = f" --subscription {quote(row.subscription)}" if row.subscription else ""
+    command = LIFT.format(quote(row.recipient) + only)
+    return f"{row.recipient} {since} ({zone_name(zone)}){reason}. Resume it with {command}"
 
 
 class SubscriptionChange(StrEnum):

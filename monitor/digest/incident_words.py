@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from shlex import quote
 
+from monitor.digest.passage import capitalize
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 
 
@@ -17,12 +19,21 @@ class IncidentWords:
     meaning: str = ""
     # The remedy, unless the error names it.
     remedy: str = ""
+    # How a command ends it, with the recipient or delivery that it is given.
+    command: str = ""
     # In `status`, between the subject and "since": "has been failing".
     lasting: str = ""
     # In the digests of readers, of the incidents of sources: the source, and a day.
     in_digest: str = "{} has been out of order since {}."
 
+    def to_end(self, target: str) -> str:
+        """Return the sentence with the command for a recipient or delivery, "" without one."""
+        text = self.command.format(quote(target)) if target else ""
+        return f"{capitalize(text)}." if text else ""
 
+
+LIFT = "`paper-monitor suppressions lift {}`"
+_RESUME = f"resume it with {LIFT}"
 _FEWER = "Readers have the papers of the other sources; their digests mention it."
 _LATE = "Readers get their papers late; none is lost."
 
@@ -57,8 +68,8 @@ _WORDS: Mapping[str, IncidentWords] = {
         "Changes of these references may be missed.",
         "Look whether a proxy or another `url` answers in its place, and whether the identifiers "
         "in the library are right.",
-        "has not answered about references",
-        "{} has not answered about references since {}; changes of them may be missing.",
+        lasting="has not answered about references",
+        in_digest="{} has not answered about references since {}; changes of them may be missing.",
     ),
     IncidentKind.STALE: IncidentWords(
         "{} has offered nothing new",
@@ -89,7 +100,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "{} has digests again",
         _LATE,
         "It is tried again automatically; the log has more about the error.",
-        "has not been composed",
+        lasting="has not been composed",
     ),
     IncidentKind.DOWN: IncidentWords(
         "nothing can be sent by {}",
@@ -103,6 +114,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "{} renders digests again",
         "That digest waits until it is sent with `paper-monitor deliveries retry`.",
         "The digest waits. When the cause is removed, try again.",
+        "once the cause is removed, `paper-monitor deliveries retry {}` sends it",
         "has been unable to render a digest",
     ),
     IncidentKind.REPLACED: IncidentWords(
@@ -110,7 +122,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "your template for {} is in use again",
         "Digests look as they do without it.",
         "Correct the template; `paper-monitor check` names the line.",
-        "could not be used",
+        lasting="could not be used",
     ),
     IncidentKind.REFUSED: IncidentWords(
         "{} is refused",
@@ -125,7 +137,8 @@ _WORDS: Mapping[str, IncidentWords] = {
         "Its mail server said so of two digests, a day or more apart. This recipient gets no more "
         "digests until you resume them.",
         "Correct the address in the configuration, or resume if it exists.",
-        lasting="has been stopped",
+        _RESUME,
+        "has been stopped",
     ),
     IncidentKind.GONE: IncidentWords(
         "{} is stopped: its address is gone",
@@ -133,7 +146,8 @@ _WORDS: Mapping[str, IncidentWords] = {
         "Its service answered that this address is permanently gone. Nothing is sent there until "
         "you resume it; its next digest then has what waits.",
         "Correct the address of the channel in the configuration, then resume it.",
-        lasting="has been stopped",
+        _RESUME,
+        "has been stopped",
     ),
     IncidentKind.UNCLEAR: IncidentWords(
         "{}: a digest may not have arrived",
@@ -152,7 +166,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "the clock is right again",
         _LATE,
         "Set the clock of the machine, or restart the service if it shows the correct time.",
-        "has jumped",
+        lasting="has jumped",
     ),
     IncidentKind.UNAVAILABLE: IncidentWords(
         "the store was unavailable",
@@ -164,7 +178,7 @@ _WORDS: Mapping[str, IncidentWords] = {
         "one configuration uses the store",
         "Readers may get digests of both.",
         "Stop one of the two, or give it a store of its own.",
-        "has been used by two configurations",
+        lasting="has been used by two configurations",
     ),
     IncidentKind.UNCONFIRMED: IncidentWords(
         "no digest is sent until you confirm who gets none",
@@ -186,7 +200,7 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "choices in Slack are received again",
         "Whoever rates a paper there sees an error.",
         "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
-        "has been failing",
+        lasting="has been failing",
     ),
     SubjectKind.SERVICE: IncidentWords(
         "{} does not answer about papers",
@@ -194,7 +208,7 @@ _OF_SUBJECTS: Mapping[str, IncidentWords] = {
         "Digests go out with what is known without it.",
         "It is asked again automatically. `paper-monitor doctor` tries it; if it has moved, set "
         "its `url` in `look_up`.",
-        "has been failing",
+        lasting="has been failing",
     ),
     SubjectKind.EMBEDDINGS: IncidentWords(
         "the server of {} does not answer",
@@ -223,7 +237,10 @@ _SUBJECTS: Mapping[SubjectKind, str] = {
 
 def name_subject(subject: Subject) -> str:
     """Return what `status` and the log call a subject: `source hf`, `email to ada@example.org`."""
-    return _SUBJECTS.get(subject.about, subject.about).format(subject.name, subject.recipient)
+    about = subject.about
+    if about is SubjectKind.RECIPIENT and subject.name == subject.recipient:
+        about = SubjectKind.CHANNEL  # one of a channel that has no other, as a webhook
+    return _SUBJECTS.get(about, about).format(subject.name, subject.recipient)
 
 
 def short_name(subject: Subject) -> str:

@@ -42,6 +42,8 @@ def describe_to_operator(
         lines = [f"It lasted from {since} until {until} ({zone_name(zone)}).", *errors]
         lines += [] if words.ended else [words.meaning]
     elif words.ended:
+        if incident.recipient and words.command:
+            lines[-1] += f" {words.to_end(incident.recipient)}"
         lines[-1] += f" You will get one more message when {words.ended.format(shown)}."
     page = page_about(incident.kind, incident.subject)
     url = f"{settings.public_url}{page}" if settings.public_url and settings.web else ""

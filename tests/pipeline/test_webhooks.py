@@ -17,6 +17,7 @@ from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import Answer, MisbehavingServer, misbehaving_server
 
 HOOK = "/hooks/a"
+LIFT = "paper-monitor suppressions lift team"
 NEWS = [(f"{AGENTS[0]} {word}", f"{word}. {AGENTS[1]}") for word in ("Again", "Alone", "Aside")]
 
 
@@ -114,10 +115,13 @@ def test_what_is_gone_is_stopped_once_and_what_waits_is_in_the_next_digest(
     due.next_morning()
     assert len(web.requests) == 1, "nothing is sent to what is gone"
     [mail] = smtp.received
-    assert mail.message["Subject"].startswith("team to team is stopped: its address is gone")
+    assert mail.message["Subject"].startswith("channel team is stopped: its address is gone")
+    assert LIFT in " ".join(mail.message.get_body(("plain",)).get_content().split())
     with due.opened() as app:
         [problem] = status(app.runtime).problems
         assert (problem.action, problem.target) == (Action.RESUME_RECIPIENT, "team")
+        assert problem.text.startswith("channel team has been stopped since")
+        assert LIFT in problem.text and LIFT in problem.remedy
         assert wishes.lift(app.runtime, "team")
         assert not wishes.lift(app.runtime, "team"), "it is lifted already"
     assert due.problems() == ()
@@ -131,6 +135,34 @@ def test_what_is_gone_is_stopped_once_and_what_waits_is_in_the_next_digest(
     assert sorted(data["missed"] for data in told) == [False, True]
     due.next_morning(NEWS[1])
     assert titles(bodies(web)[-1]) == [NEWS[1][0]], "what was missed is listed once"
+
+
+def test_send_test_and_doctor_tell_of_a_stopped_channel_how_to_resume_it(
+    due: House, web: MisbehavingServer
+) -> None:
+    web.decides(HOOK, lambda _: Answer(410))
+    due.run()
+    since = "team has been stopped since "
+    tested = due.command("send-test", "lab")
+    said = " ".join((tested.out + tested.err).split())
+    assert tested.status == 1
+    assert since in said and "answered 410" in said and LIFT in said
+    checks = due.command("doctor", "--json").json["checks"]
+    [check] = [check for check in checks if check["name"] == "channel team"]
+    assert not check["ok"]
+    assert check["message"].startswith(since) and LIFT in check["message"]
+    due.command("suppressions", "lift", "team")
+    assert since not in " ".join((due.command("send-test", "lab").err).split())
+
+
+def test_a_test_goes_to_the_others_and_names_who_is_stopped(
+    due: House, web: MisbehavingServer
+) -> None:
+    due.settings["subscriptions"]["lab"]["channels"] = ["team", "pages"]
+    due.command("suppressions", "add", "team", "--subscription", "lab")
+    tested = due.command("send-test", "lab")
+    assert tested.status == 0 and web.requests == []
+    assert "lift team --subscription lab" in " ".join(tested.err.split())
 
 
 def test_what_is_gone_and_the_only_channel_waits_for_the_next_digest(
