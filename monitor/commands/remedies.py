@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import count
 
+from monitor.commands.status import will_be_sent_again
 from monitor.commands.suppressions import describe_stopped
+from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import UsageError
-from monitor.model import Delivery, Notice
+from monitor.model import Delivery, DeliveryState, Notice
 from monitor.model.delivery import TEST
 from monitor.pipeline import freeze
 from monitor.pipeline.deliver import deliver_group
@@ -21,6 +24,7 @@ from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.suppressions import address_of, suppressed_addresses
+from monitor.store.engine.database import Transaction
 from monitor.store.sources import reading_state
 
 
@@ -46,10 +50,20 @@ def retry_delivery(runtime: Runtime, delivery_id: int) -> None:
     is_rendered = freeze.render_again(runtime, delivery_id)
     with runtime.database.writing() as tx:
         if not is_rendered:
-            outbox.retry(tx, delivery_id, now)
+            outbox.retry(tx, delivery_id, now, _sent_again(tx, runtime, delivery_id, now))
         channel = runtime.channels.get(deliveries.get(tx, delivery_id).channel)
         if channel:
             stored_incidents.end_rest(tx, channel.outage_group, now)
+
+
+def _sent_again(tx: Transaction, runtime: Runtime, delivery_id: int, now: datetime) -> str:
+    """Return when an unknown delivery is sent again automatically, "" if it is not."""
+    delivery = deliveries.get(tx, delivery_id)
+    is_unknown = delivery.state is DeliveryState.UNKNOWN
+    if not is_unknown or not will_be_sent_again(tx, runtime, delivery, now):
+        return ""
+    at, zone = delivery.next_attempt_at, runtime.settings.timezone
+    return f"at {format_moment(at, zone)} ({zone_name(zone)})" if at else "at the next run"
 
 
 def retry_group(runtime: Runtime, group: str) -> None:

@@ -82,6 +82,7 @@ def test_a_channel_that_cannot_render_stops_no_other_and_is_retried_by_hand(
         [problem] = both.problems()
         assert "channel pages has been unable to render a digest since" in problem
         assert "no such font" in problem
+        assert "`paper-monitor deliveries retry 2` sends it" in problem
     [event] = [one for one in logs if one["event"] == "digest not rendered"]
     assert (event["channel"], event["subscription"]) == ("pages", "lab")
     assert event["log_level"] == "error"

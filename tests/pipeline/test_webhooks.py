@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from monitor.commands import suppressions as wishes
+from monitor.commands.remedies import retry_delivery
 from monitor.commands.status import Action, status
+from monitor.errors import UsageError
 from monitor.model import DeliveryState
 from monitor.store.digests import deliveries, suppressions
 from tests.house import AGENTS, APART, House
@@ -72,6 +74,20 @@ def test_an_unclear_answer_is_followed_by_one_more_post_with_the_same_id_and_byt
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert due.states() == [DeliveryState.UNKNOWN], "never a third time"
+
+
+def test_retry_of_what_is_sent_again_anyway_tells_when_and_how_to_send_it_now(
+    due: House, web: MisbehavingServer
+) -> None:
+    web.answers(HOOK, 503)
+    due.run()
+    with due.opened() as app, pytest.raises(UsageError) as caught:
+        retry_delivery(app.runtime, 1)
+    assert "delivery 1 is unknown: it is sent again at " in str(caught.value)
+    assert caught.value.hint == "now: `paper-monitor deliveries resolve 1 resend`"
+    due.settings["channels"]["team"]["unknown"] = "hold"
+    with due.opened() as app, pytest.raises(UsageError, match="is not tried again"):
+        retry_delivery(app.runtime, 1)
 
 
 @pytest.mark.parametrize("setting", [{"unknown": "hold"}, {"template": "discord"}])

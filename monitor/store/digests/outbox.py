@@ -339,8 +339,11 @@ def settle_by_hand(
         raise UsageError(f"delivery {delivery_id} is {state}: only an unknown one is resolved")
 
 
-def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
-    """Try a delivery again now. Raises UsageError if that might send it twice."""
+def retry(tx: Transaction, delivery_id: int, now: datetime, sent_again: str = "") -> None:
+    """Try a delivery again now. Raises UsageError if that might send it twice.
+
+    `sent_again` is when an unknown one is sent again automatically, "" if it is not.
+    """
     delivery = deliveries.get(tx, delivery_id)
     if UNRENDERED in delivery.rendered.body:
         hint = f"`paper-monitor deliveries retry {delivery_id}` renders it again"
@@ -353,6 +356,11 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     values = {"next_attempt_at": None, "handed_off_at": handed_off_at, "withheld_at": None}
     if not _set_if(tx, may_be_retried, now, state=deliveries.WAITS_AGAIN, **values):
         state = deliveries.get(tx, delivery_id).state
+        if sent_again:
+            hint = f"now: `paper-monitor deliveries resolve {delivery_id} resend`"
+            raise UsageError(
+                f"delivery {delivery_id} is {state}: it is sent again {sent_again}", hint
+            )
         ask = "report whether it arrived with deliveries resolve"
         hint = ask if state is DeliveryState.UNKNOWN else ""
         raise UsageError(f"delivery {delivery_id} is {state} and is not tried again", hint)
