@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from msgspec.structs import replace as replace_fields
+
 from monitor.channels import short
 from monitor.channels.email.render import render_digest as render_mail
 from monitor.channels.file import FileOptions, Pages
@@ -24,9 +26,14 @@ from monitor.model import (
     Digest,
     DigestGroup,
     DigestPaper,
+    MatchReason,
     Notice,
     Paper,
+    ReferenceChange,
+    ReferenceEvent,
+    ReturnedPaper,
     SourceReport,
+    TopicWhy,
 )
 
 AT = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -67,6 +74,44 @@ def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
     return Digest("lab", "2026-11-21", AT, "UTC", start, AT, groups, report)
 
 
+def long_digest() -> Digest:
+    """Return a digest of several topics that becomes several messages, and has what few have.
+
+    That is changes of references, papers of earlier digests, and a paper without link, authors and
+    reason.
+    """
+    made = sample_digest([f"{TITLES[number % 3]}, part {number}" for number in range(150)])
+    [entries] = [group.entries for group in made.groups]
+    found = MatchReason("title", ("Agents",), ((0, 6),), ("agents",))
+    long = tuple(
+        replace_fields(
+            entry,
+            paper=replace_fields(entry.paper, abstract=f"{_SIGNS}. {entry.paper.abstract} " * 8),
+            matched=(TopicWhy("agents", (found,), "Agents"), TopicWhy("plans", (found,))),
+        )
+        for entry in entries
+    )
+    bare = replace_fields(long[0], paper=Paper(_SIGNS, "", ()), matched=())
+    events = tuple(
+        ReferenceEvent(change, Paper(_SIGNS, "", ("Ada Lovelace",)), (f"doi:10.1/{n}",), AT, "down")
+        for n, change in enumerate(ReferenceChange)
+    )
+    return replace(
+        made,
+        groups=(
+            DigestGroup("agents", (bare, *long[1:50])),
+            DigestGroup("plans", long[50:100], more=3),
+            DigestGroup("rest", long[100:]),
+        ),
+        full=120,
+        titles=10,
+        waiting=2,
+        notes=(_SIGNS,),
+        returned=(ReturnedPaper(_SIGNS, 2),),
+        references=events,
+    )
+
+
 def _as_short(form: short.Form, digest: Digest, templates: JinjaTemplates) -> object:
     return short.render_digest(digest, templates, form, _ANY)
 
@@ -97,21 +142,29 @@ def template_faults(
     notices: list[Callable[[Notice, JinjaTemplates], object]] = [
         partial(_notice_as_short, form) for form in get_args(short.Form)
     ]
+    webhooks: list[Callable[[Digest, JinjaTemplates], object]] = []
     for name, channel in channels.items():
         if isinstance(channel.options, WebhookOptions) and channel.options.template:
             webhook = Webhook(name, channel.options, templates)
-            forms.append(webhook.render)
+            webhooks.append(webhook.render)
             notices.append(webhook.shape_notice)
     full = replace(sample_digest((*TITLES, _SIGNS)), full=1, titles=1)
-    problems = dict[str, None]()
-    tries = [partial(form, digest) for form in forms for digest in (full, sample_digest(()))]
-    tries += [partial(form, Notice(_SIGNS, ("since 08:00",), AT)) for form in notices]
-    for render in tries:
+    samples = {"a sample digest": full, "a digest without papers": sample_digest(())}
+    problems = dict[str, str]()
+    tries: list[tuple[str, Callable[[JinjaTemplates], object]]] = [
+        (name, partial(form, digest))
+        for form in (*forms, *webhooks)
+        for name, digest in samples.items()
+    ]
+    tries += [("a long sample digest", partial(form, long_digest())) for form in webhooks]
+    notice = Notice(_SIGNS, ("since 08:00",), AT)
+    tries += [("a sample notice", partial(form, notice)) for form in notices]
+    for name, render in tries:
         try:
             render(templates)
         except TemplateError as fault:
-            problems[str(fault)] = None
-    for problem in problems:
+            problems.setdefault(str(fault), name)
+    for problem, sample in problems.items():
         place = _PLACE.fullmatch(problem)
         file, line, message = place.groups() if place else (str(folder), "1", problem)
-        yield Fault(file, int(line), "templates", f"fails with a sample digest: {message}")
+        yield Fault(file, int(line), "templates", f"fails with {sample}: {message}")

@@ -239,6 +239,7 @@ def _environment(
 ) -> _Sandbox:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
+            _refuse_messages(value)
             return value
         before = " " if value[:1].isspace() else ""
         after = " " if value[1:][-1:].isspace() else ""
@@ -323,6 +324,23 @@ class Message(NamedTuple):
     lines: list[Markup]
 
 
+class Paragraphs(list[str]):
+    """The paragraphs of a digest or notice, to be shared among messages."""
+
+
+_LOOP = "write {% for message in (notice or digest)|markdown|messages(4000) %}"
+
+
+def _refuse_messages(value: object) -> None:
+    """Raise TypeError for messages that a template writes into its text as a whole."""
+    if isinstance(value, Message):
+        raise TypeError("this is a message; write {{ message.text }}")
+    if isinstance(value, list) and value and isinstance(value[0], Message):
+        raise TypeError(f"this is a list of messages; {_LOOP}")
+    if isinstance(value, Paragraphs):
+        raise TypeError(f"this is a list of paragraphs; {_LOOP}")
+
+
 def escape_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
@@ -352,12 +370,13 @@ def _to_json(value: object) -> Markup:
     return Markup(json.dumps(value, ensure_ascii=False))
 
 
-def _paragraphs(environment: _Sandbox, about: Digest | Notice) -> list[str]:
+def _paragraphs(environment: _Sandbox, about: Digest | Notice) -> Paragraphs:
     """Return a digest or notice as paragraphs of Markdown."""
     name = "digest" if isinstance(about, Digest) else "notice"
     environment.drop_changed()
     text = environment.get_template(f"webhook/{name}.md.j2").render({name: about})
-    return [part.strip("\n") for part in re.split(r"\n{2,}", text) if part.strip()]
+    parts = re.split(r"\n{2,}", text)
+    return Paragraphs(part.strip("\n") for part in parts if part.strip())
 
 
 def in_messages(paragraphs: Iterable[str], limit: int) -> list[Message]:

@@ -19,6 +19,8 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from monitor.channels.webhook.body import BODY_LIMIT, digest_body
 from monitor.channels.webhook.channel import Webhook, WebhookOptions
 from monitor.channels.webhook.signature import key_of, signed_headers
+from monitor.commands.sample_digest import template_faults
+from monitor.config.settings import ChannelSettings
 from monitor.digest.render import JinjaTemplates, in_messages
 from monitor.errors import TemplateError
 from monitor.model import (
@@ -352,6 +354,63 @@ def test_an_output_that_is_no_json_is_an_error_that_names_the_file(
     if text:
         [notice] = one.render_notice(NOTICE, one.templates)
         assert json.loads(notice.body["json"])["type"] == "notice", "the operator is notified"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('"{{ digest|markdown|messages(100) }}"', "is a list of messages; write {% for message in"),
+        ('"{{ digest|markdown }}"', "is a list of paragraphs; write {% for message in"),
+        (
+            '"{% for message in digest|markdown|messages(100) %}{{ message }}{% endfor %}"',
+            "is a message; write {{ message.text }}",
+        ),
+    ],
+)
+def test_a_list_of_messages_in_a_text_is_an_error_with_what_to_write(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    one = own(tmp_path, f'\n{{"text": {text}}}')
+    with pytest.raises(TemplateError) as caught:
+        one.render(digest(1), one.templates)
+    assert problem in str(caught.value) and "webhook/mine.json.j2:2: " in str(caught.value)
+
+
+def test_an_output_that_is_no_json_is_shown_around_its_fault(tmp_path: Path) -> None:
+    one = own(tmp_path, '{"head": "' + "far " * 50 + 'near" "next": 1}')
+    with pytest.raises(TemplateError, match='far near" ⟶"next": 1}”') as caught:
+        one.render(digest(1), one.templates)
+    assert len(str(caught.value)) < 300
+
+
+LOOP = (
+    '[{% for message in (notice or digest)|markdown|messages(4000) %}{"text": "{{ message.text }}"}'
+)
+GOOD = LOOP + '{{ "," if not loop.last }}{% endfor %}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "sample"),
+    [
+        (GOOD, ""),
+        (LOOP + "{% endfor %}]", "a long sample digest"),
+        ('{"text": {{ digest.heading|tojson }}}', "a sample notice"),
+        ('{"text": "{{ data.sections[0].heading }}"}', "a digest without papers"),
+        (
+            '{"all": [{% for group in digest.groups if digest %}{% for entry in group.entries %}'
+            '"{{ entry.paper.authors[0] }}",{% endfor %}{% endfor %} 0]}',
+            "a long sample digest",
+        ),
+    ],
+)
+def test_check_tries_a_template_with_samples_and_names_the_one_that_failed(
+    tmp_path: Path, text: str, sample: str
+) -> None:
+    one = own(tmp_path, text)
+    settings = ChannelSettings(name="team", kind="webhook", options=one.options)
+    messages = [fault.message for fault in template_faults(tmp_path, {"team": settings})]
+    assert bool(messages) == bool(sample)
+    assert not sample or any(f"fails with {sample}: " in message for message in messages)
 
 
 def test_it_commits_before_the_body_leaves_and_sends_nothing_if_taken_over(

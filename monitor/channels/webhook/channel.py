@@ -237,13 +237,20 @@ class Webhook(Channel):
         try:
             made = json.loads(text, parse_constant=_no_constant)
         except ValueError as error:
-            raise TemplateError(f"{name}: its output is not JSON: {error}") from error
+            around = _around(text, error.pos) if isinstance(error, json.JSONDecodeError) else ""
+            raise TemplateError(f"{name}: its output is not JSON: {error}{around}") from error
         messages = made if isinstance(made, list) else [made]
         if not messages or not all(isinstance(message, dict) for message in messages):
             raise TemplateError(f"{name}: its output should be a JSON object, or a list of some")
         if any(len(written(message).encode()) > BODY_LIMIT for message in messages):
             raise TemplateError(f"{name}: a message has more than {BODY_LIMIT:,} bytes")
         return messages
+
+
+def _around(text: str, place: int) -> str:
+    """Return what an output has around the place of its fault."""
+    before, after = text[max(place - 30, 0) : place], text[place : place + 30]
+    return f", at ⟶ in “{before}⟶{after}”".replace("\n", "⏎")
 
 
 def _no_constant(name: str) -> NoReturn:
