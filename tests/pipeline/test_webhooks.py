@@ -132,7 +132,8 @@ def test_what_is_gone_is_stopped_once_and_what_waits_is_in_the_next_digest(
     assert len(web.requests) == 1, "nothing is sent to what is gone"
     [mail] = smtp.received
     assert mail.message["Subject"].startswith("channel team is stopped: its address is gone")
-    assert LIFT in " ".join(mail.message.get_body(("plain",)).get_content().split())
+    plain = mail.message.get_body(("plain",))
+    assert plain and LIFT in " ".join(plain.get_content().split())
     with due.opened() as app:
         [problem] = status(app.runtime).problems
         assert (problem.action, problem.target) == (Action.RESUME_RECIPIENT, "team")
