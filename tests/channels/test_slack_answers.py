@@ -170,7 +170,7 @@ def test_S14_the_connection_moves_when_slack_asks_for_it(
     wait(lambda: socket.made == 2)
     socket.press(press(slack.posts[0], "save"))
     wait(lambda: slack.whispers)
-    assert [one.stored.paper.title for one, _ in saved(heard.runtime, "lab")] == [AGENTS[0]]
+    assert [one.found.stored.paper.title for one in saved(heard.runtime, "lab")] == [AGENTS[0]]
 
 
 def test_S13_a_press_that_comes_twice_is_one_answer_and_can_be_taken_back(

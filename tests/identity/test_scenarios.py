@@ -14,7 +14,7 @@ from monitor.diff import same_work
 from monitor.digest.sections.references import describe_event
 from monitor.identity.reasons import describe
 from monitor.identity.withdrawals import NO_STANDING, Standing
-from monitor.model import RETRACTION, Paper, Role
+from monitor.model import RETRACTION, Audience, Paper, Role
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers
 from monitor.store.sources import reference_events
@@ -57,7 +57,7 @@ class Reading:
 
 
 def _told(store: Database, now: datetime = NOW) -> tuple[str, ...]:
-    people = {("pages", "pages")}
+    people = Audience(frozenset({("pages", "pages")}))
     events = reading(store, reference_events.unsent, "ada", ["refs"], people, now)
     return tuple(map(describe_event, events))
 

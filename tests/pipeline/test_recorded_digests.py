@@ -36,8 +36,10 @@ def compose_all(folder: Path) -> dict[str, dict[str, Any]]:
     """Compose every digest in a store in `folder`; return what is written down of each."""
     house, seeds = House(folder), resource("seeds")
     house.by_mail(1)  # nothing answers there: the mails stay in the store
-    house.settings["topics"] = yaml.safe_load((seeds / "monitor.yaml").read_bytes())["topics"]
-    house.settings["topics"]["wide"] = {"query": "agent OR model OR learning"}
+    topics = yaml.safe_load((seeds / "monitor.yaml").read_bytes())["topics"]
+    # As recorded before topics could be like a text.
+    queries = {name: topic for name, topic in topics.items() if "like" not in topic}
+    house.settings["topics"] = queries | {"wide": {"query": "agent OR model OR learning"}}
     house.settings["sources"]["page"]["path"] = str(seeds / "*.txt")
     house.settings["subscriptions"] = SUBSCRIPTIONS
     house.clock.at = datetime(2024, 10, 21, 5, tzinfo=UTC)

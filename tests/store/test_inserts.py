@@ -28,6 +28,7 @@ def topics(count: int) -> list[dict[str, Any]]:
             "threshold": 0.5,
             "synonyms": [["a", "b"]] if number % 2 else None,
             "in_force_since": NOW,
+            "made_from": None,
         }
         for number in range(count)
     ]

@@ -143,7 +143,7 @@ def test_only_digests_count(store: Database) -> None:
 def test_after_lifting_two_more_digests_are_needed(store: Database) -> None:
     answered(store, UNKNOWN, NOW)
     assert answered(store, UNKNOWN, NOW + DAY)
-    assert writing(store, suppressions.lift, ADA.upper(), suppressions.ALL)
+    assert writing(store, suppressions.lift, ADA.upper(), suppressions.ALL, NOW + DAY)
     assert not answered(store, UNKNOWN, NOW + 2 * DAY)
     assert answered(store, UNKNOWN, NOW + 3 * DAY)
 

@@ -69,7 +69,7 @@ def backup(sqlite_url: str, tmp_path: Path) -> Path:
     store.backup(path)
     arrive(store, "2")
     send(store)
-    writing(store, suppressions.lift, BOB, suppressions.ALL)
+    writing(store, suppressions.lift, BOB, suppressions.ALL, NOW)
     writing(store, suppressions.suppress, EVE, suppressions.ALL, NOW, how="operator")
     store.close()
     return path
