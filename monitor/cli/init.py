@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from shlex import quote as quoted
 from typing import Any
 
 import typer
@@ -32,7 +33,7 @@ _WORD = re.compile(r"[^\W_]+")
 _WORDS_IN_NAME = 4
 # The options by the settings that they are written into.
 _OPTIONS = {
-    "topics": "--topic",
+    "topics": "--topic or --like",
     f"subscriptions.{SUBSCRIPTION}.email": "--email",
     f"subscriptions.{SUBSCRIPTION}.schedule": "--schedule",
     "smtp": "--smtp",
@@ -44,6 +45,9 @@ def init(
     directory: Path = typer.Argument(Path(), metavar="DIR"),
     topic: list[str] | None = option(
         "--topic", "QUERY", "Find papers of this query, not those of the examples.", default=None
+    ),
+    like: list[str] | None = option(
+        "--like", "SENTENCE", "Find papers that are near to this sentence.", default=None
     ),
     email: list[str] | None = option(
         "--email", "ADDRESS", "Send the digests to this address; needs --smtp.", default=None
@@ -74,12 +78,16 @@ def init(
         raise UsageError("--email needs --smtp, the server that sends your mail", hint)
     if smtp and not email:
         raise UsageError("--smtp needs --email, the address that the digests go to")
-    for text in (*(topic or ()), *(email or ()), smtp, slack_webhook, schedule):
+    for text in (*(topic or ()), *(like or ()), *(email or ()), smtp, slack_webhook, schedule):
         if _BYTES.search(text):
             raise UsageError(f"{text!r} is not a text in UTF-8, as files of settings are")
+    names = NewNames()
     parts = StarterParts(
         sources=_read_opml(opml) if opml else {},
-        topics=_name_topics(topic or ()),
+        topics=_name_topics(topic or (), names),
+        likes={
+            names.make(one, "topic"): " ".join(one.split()) for one in dict.fromkeys(like or ())
+        },
         email=tuple(email or ()),
         smtp=_read_server(smtp) if smtp else {},
         slack_webhook=_read_variable(slack_webhook),
@@ -95,7 +103,7 @@ def init(
     print_faults(warnings, "bold yellow")
     missing = unset(parts.variables)
     steps = list(_next_steps(parts, missing, target))
-    added = (("feed", parts.sources), ("topic", parts.topics))
+    added = (("feed", parts.sources), ("topic", {**parts.topics, **parts.likes}))
     counts = " and ".join(format_count(len(entries), unit) for unit, entries in added if entries)
     wrote = f"Wrote {target}{f', with {counts}' if counts else ''}. Then:"
     width = max(len(command) for command, _ in steps)
@@ -114,12 +122,12 @@ def _option(where: str) -> str:
     return f"{option}: " if option else ""
 
 
-def _name_topics(queries: Sequence[str]) -> dict[str, str]:
+def _name_topics(queries: Sequence[str], names: NewNames) -> dict[str, str]:
     """Return queries by names that are made of their words. Raises UsageError.
 
     A sentence is refused, too: it would be accepted, and find hardly any paper.
     """
-    names, named = NewNames(), dict[str, str]()
+    named = dict[str, str]()
     for query in dict.fromkeys(queries):
         try:
             parsed = parse_query(query)
@@ -127,7 +135,7 @@ def _name_topics(queries: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--topic: {pointed(query, fault)}") from None
         if meant_by(query):
             doubts = "\n".join(pointed(query, warning) for warning in parsed.warnings)
-            raise UsageError(f"--topic: {doubts}")
+            raise UsageError(f"--topic: {doubts}", f"or write --like {quoted(query)}")
         wanted = {leaf.position for leaf in leaves(parsed.root)}
         texts = (token.text for token in tokens(query) if token.position in wanted)
         words = [*dict.fromkeys(word.lower() for text in texts for word in _WORD.findall(text))]
@@ -185,7 +193,10 @@ def _written(target: Path, parts: StarterParts) -> dict[str, Any]:
     """Return the JSON of what was written: the path, and each part that was put in."""
     named = {
         "sources": [*parts.sources],
-        "topics": [{"name": name, "query": query} for name, query in parts.topics.items()],
+        "topics": [
+            *({"name": name, "query": query} for name, query in parts.topics.items()),
+            *({"name": name, "like": text} for name, text in parts.likes.items()),
+        ],
         "email": [*parts.email],
         "smtp": dict(parts.smtp),
         "slack_webhook": parts.slack_webhook,

@@ -27,13 +27,14 @@ _UNREAD = "https://hooks.slack.com/services/unread"
 class StarterParts:
     """Parts of a starter; what is empty leaves the example. All are valid, or `faults_in` says not.
 
-    `sources` are settings by name, with variables escaped; `topics` are queries by name; `smtp`
-    has settings without a password, which `password_variable` holds if there is a `username`;
+    `sources` are settings by name, with variables escaped; `topics` are queries by name, `likes`
+    sentences; `smtp` has settings without a password, which `password_variable` holds if there is a `username`;
     `slack_webhook` is the name of a variable, too.
     """
 
     sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
+    likes: Mapping[str, str] = field(default_factory=dict)
     email: tuple[str, ...] = ()
     smtp: Mapping[str, str] = field(default_factory=dict)
     slack_webhook: str = ""
@@ -53,8 +54,8 @@ def starter(parts: StarterParts | None = None) -> str:
         return text
     if parts.sources:
         text = _with_sources(text, parts.sources)
-    if parts.topics:
-        text = _with_topics(text, parts.topics)
+    if parts.topics or parts.likes:
+        text = _with_topics(text, parts.topics, parts.likes)
     if parts.slack_webhook:
         channel = f'  {SLACK}:\n    kind: slack\n    webhook: "${{{parts.slack_webhook}}}"\n\n'
         text = _put(text, "  # lab-slack:\n", f"{channel}  # lab-slack:\n")
@@ -98,14 +99,16 @@ def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
     return _put(text, "\nsources:\n  ", f"\nsources:\n  {added}# ")
 
 
-def _with_topics(text: str, topics: Mapping[str, str]) -> str:
+def _with_topics(text: str, topics: Mapping[str, str], likes: Mapping[str, str]) -> str:
     """Put topics in place of the examples, whose comments stay below the last."""
     before, found, rest = text.partition("\ntopics:\n")
     examples, rule, after = rest.partition(_RULE)
     assert found and rule, "the starter has no section of topics"
     comments = [line for line in examples.splitlines() if line.startswith("    #")]
     written = "\n".join(
-        f"  {name}:\n    query: {quote_yaml(literal(query))}\n" for name, query in topics.items()
+        f"  {name}:\n    {setting}: {quote_yaml(literal(text))}\n"
+        for setting, named in (("query", topics), ("like", likes))
+        for name, text in named.items()
     )
     return f"{before}{found}{written}" + "\n".join(comments) + f"\n{rule}{after}"
 

@@ -205,6 +205,22 @@ def test_names_of_topics_are_made_of_the_words_that_are_looked_for(say: Say) -> 
     ]
 
 
+def test_a_sentence_is_a_topic_of_its_own(say: Say) -> None:
+    sentence = "agents that use a web browser: ${HOME}"
+    said = say("init", "new", "--topic", "RAG", "--like", sentence, "--like", "RAG", "--json")
+    assert said.json["topics"] == [
+        {"name": "rag", "query": "RAG"},
+        {"name": "agents-that-use-a-web-browser-home", "like": sentence},
+        {"name": "rag-2", "like": "RAG"},
+    ]
+    topic = load(FILE).topics["agents-that-use-a-web-browser-home"]
+    assert topic.like and topic.like.text == sentence
+    refused = say("init", "other", "--topic", "agents that use a web browser")
+    assert refused.status == 2 and "--like 'agents that use a web browser'" in refused.err
+    empty = say("init", "other", "--like", "the of and")
+    assert empty.status == 2 and "--like" in empty.err and not Path("other").exists()
+
+
 def test_a_doubtful_query_is_written_with_the_warning_of_check(say: Say) -> None:
     said = say("init", "new", "--topic", "agents & robots")
     assert said.status == 0 and "“&” is read as AND" in said.err
