@@ -28,8 +28,8 @@ class StarterParts:
     """Parts of a starter; what is empty leaves the example. All are valid, or `faults_in` says not.
 
     `sources` are settings by name, with variables escaped; `topics` are queries by name, `likes`
-    sentences; `smtp` has settings without a password, which `password_variable` holds if there is a `username`;
-    `slack_webhook` is the name of a variable, too.
+    sentences; `smtp` has settings without a password, which `password_variable` holds if there is a
+    `username`; `slack_webhook` is the name of a variable, too.
     """
 
     sources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
