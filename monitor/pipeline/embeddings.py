@@ -143,7 +143,7 @@ def embed(runtime: Runtime, seconds: float | None = None) -> int:
         log.debug("embeddings deferred", reason="another process asks")
         return 0
     with lock:
-        _leave_others(runtime, server)
+        _drop_other_models(runtime, server)
         asking = _Asking(runtime, server, end)
         topics = [topic for topic in like_topics.find_current(runtime) if topic.like]
         if asking.ask_about_topics(topics):
@@ -153,7 +153,7 @@ def embed(runtime: Runtime, seconds: float | None = None) -> int:
         return asking.answered + _add_near(runtime, server, topics)
 
 
-def _leave_others(runtime: Runtime, server: EmbeddingServer) -> None:
+def _drop_other_models(runtime: Runtime, server: EmbeddingServer) -> None:
     """Forget vectors of other models, unless another configuration is in use, and old rows."""
     before = runtime.clock.now() - RECENT
     with runtime.database.reading() as tx:

@@ -29,7 +29,7 @@ from monitor.pipeline.deliver import are_open, deliver, deliver_group
 from monitor.pipeline.embeddings import embed
 from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
-from monitor.pipeline.look_up import leave_others, look_up, queue
+from monitor.pipeline.look_up import drop_removed_services, look_up, queue
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.runtime import NO_SUBSCRIPTION, Runtime
 from monitor.store.digests import deliveries, digests
@@ -102,7 +102,7 @@ def do(
             make_searchable(runtime)
         case Step.CLEAN_UP:
             upkeep(runtime)
-            leave_others(runtime)
+            drop_removed_services(runtime)
 
 
 def _ingest(runtime: Runtime, source: str) -> bool:

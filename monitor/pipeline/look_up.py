@@ -51,7 +51,8 @@ from monitor.store.topics import matches
 
 log = structlog.get_logger()
 
-# Papers of one round: the first are asked about at once, and so are those that come meanwhile.
+# The most papers of one round. Papers that come meanwhile are in the next round, which begins at
+# once.
 BATCH = 50
 QUEUED_AT_ONCE = 1_000
 # News of this time is looked up.
@@ -70,7 +71,7 @@ _UNFILLED = {
 
 
 def queue(runtime: Runtime) -> bool:
-    """Let papers that wait for a digest, and lack something, wait for services; say if any do."""
+    """Queue papers that wait for a digest and lack something; return whether there were any."""
     if not runtime.services:
         return False
     now, rows = runtime.clock.now(), list[tuple[int, str]]()
@@ -138,7 +139,7 @@ def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int
         return 0
     gained = 0
     with lock:
-        leave_others(runtime)
+        drop_removed_services(runtime)
         queue(runtime)
         saved_papers.follow(runtime)
         while True:
@@ -155,10 +156,10 @@ def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int
                 return gained
 
 
-def leave_others(runtime: Runtime) -> None:
-    """Forget what waits for services that are not configured any more; others are asked in turn.
+def drop_removed_services(runtime: Runtime) -> None:
+    """Forget what waits for services that are no longer configured: the next service has its turn.
 
-    Not while another configuration, which may have them, is in use.
+    Does nothing while another configuration uses the store.
     """
     with runtime.database.reading() as tx:
         if not look_ups.open_elsewhere(tx, runtime.services):
@@ -245,7 +246,7 @@ class _Round(ServiceRound):
                 _wait_for_next(tx, self.runtime, id, now)
 
     def _give_up(self, waiting: Iterable[LookUp], now: datetime) -> set[int]:
-        """Give up what crashes cut off as often as it may be asked; return these papers."""
+        """Give up look-ups that crashes cut off `ATTEMPTS` times; return their papers."""
         given_up = [one for one in waiting if one.attempts >= ATTEMPTS]
         if given_up:
             with self.runtime.database.writing() as tx:
@@ -359,9 +360,9 @@ def _wait_for_next(tx: Transaction, runtime: Runtime, paper_id: int, now: dateti
 
 
 def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime) -> str:
-    """Return the service that a paper should wait for, or "".
+    """Return the service that a paper should wait for.
 
-    One that is being asked, or whose turn has come, goes first; one that rests does not.
+    "" if there is none, or one is being asked or is due. A service that rests is passed over.
     """
     lacks, known = missing(paper), {one.service: one for one in asked}
     for name, service in runtime.services.items():
