@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from email import charset
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -456,3 +457,7 @@ def test_without_the_package_the_command_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, "monitor.channels.apprise.service", None)
     with pytest.raises(ValidationError, match=r"pip install 'paper-monitor\[apprise\]'"):
         channel(f"gotify://h/{SECRET}")
+
+
+def test_mails_of_the_process_are_written_as_without_the_library() -> None:
+    assert charset.CHARSETS["utf-8"] == (charset.SHORTEST, charset.BASE64, "utf-8")

@@ -22,7 +22,7 @@ WRONG = [
     ("digest --erly", "No such option: --erly. Did you mean --early?"),
     ("run --dry-run", "No such option: --dry-run. It is an option of `paper-monitor digest` and"),
     ("status --config", "Option '--config' requires an argument"),
-    ("topics try", "Missing argument 'QUERY'"),
+    ("topics try", "there is no query to try"),
     ("explain", "Missing argument 'PAPER'"),
     ("read", "Missing argument 'KIND'"),
     ("ingest nowhere", "no source is named 'nowhere' (there are: page)"),

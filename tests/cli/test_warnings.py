@@ -109,7 +109,9 @@ def test_a_sentence_as_a_topic_is_a_warning_with_the_query_that_is_meant(
     assert (result.status, result.json["ok"], result.json["faults"]) == (0, True, [])
     [warning] = result.json["warnings"]
     assert warning["where"] == "topics.games.query"
-    assert warning["message"].endswith(f"to find what is meant, write {meant}")
+    assert warning["message"].endswith(
+        f"to find what is meant, write {meant}, or give the sentence to like:"
+    )
     tried = say("topics", "try", sentence, "--json").json
     assert any(meant in text for text in tried["warnings"])
     assert not any("must occur" in text for text in say("topics", "try", meant).err.splitlines())

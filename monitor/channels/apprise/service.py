@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from email import charset
 from functools import cached_property
 from typing import Literal
 
@@ -30,6 +31,11 @@ from monitor.errors import nearest
 from monitor.model import DeliveryState, Outcome
 
 Format = Literal["markdown", "text"]
+
+# The library's service for mail, loaded with the others, lets Python write all mails of the process
+# as quoted-printable, which breaks long names in Japanese. Python's own way is restored.
+NotificationManager().schemas()  # type: ignore[no-untyped-call]
+charset.add_charset("utf-8", charset.SHORTEST, charset.BASE64, "utf-8")
 
 # Services that were tried against stand-ins with their limits: tests/channels/test_apprise.py.
 TRIED = frozenset(
