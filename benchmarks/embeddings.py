@@ -69,7 +69,7 @@ def measure(
     leaf: Like = like_leaf(LikeWords(words, 0.0))
     closeness = [View(paper, ()).closeness(leaf) for paper in papers]
     [vector] = model.encode([text[:MOST_CHARS]])
-    near = [float(number) for number in vectors @ vector]  # type: ignore[operator]
+    near = [float(number) for number in vectors @ vector]
     return Topic(name, closeness, near, wanted)
 
 

@@ -1,9 +1,9 @@
 """How well topics that are like a text find what is wanted, what they cost, and the wrong papers.
 
-    python -m benchmarks.like DIRECTORY            average precision, chosen on one half
-    python -m benchmarks.like DIRECTORY --tried    and with what was tried and not taken
-    python -m benchmarks.like --bar PAPERS [--show]
-    python -m benchmarks.like --cost PAPERS
+    python benchmarks/like.py DIRECTORY            average precision, chosen on one half
+    python benchmarks/like.py DIRECTORY --tried    and with what was tried and not taken
+    python benchmarks/like.py --bar PAPERS [--show]
+    python benchmarks/like.py --cost PAPERS
 
 DIRECTORY has labelled sets as for `benchmarks.rank`: six screened reviews by their titles, eleven
 areas of one stream by their headings, and, beside them, the four lists of `seeds/` by a sentence
@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from rank import rows
 
-from benchmarks.rank import rows
 from monitor.cli.read import read_files
 from monitor.match import Query, TopicIndex, choose_bar, learn_words
 from monitor.match.like import EXAMPLE_WORDS, EXAMPLES_WEIGHT, like_leaf
