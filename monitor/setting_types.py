@@ -318,6 +318,18 @@ def https(text: str) -> str:
     return text
 
 
+def _web_address(url: str) -> str:
+    if not url.lower().startswith(("http://", "https://")):
+        raise ValueError("`url:` must begin with http:// or https://")
+    return url
+
+
+def is_sent_in_the_clear(url: str) -> bool:
+    """Whether what is sent to an address leaves this machine unencrypted."""
+    parts = urlsplit(url)
+    return parts.scheme.lower() == "http" and not is_loopback(parts.hostname)
+
+
 def _secret_url(secret: Secret) -> Secret:
     https(secret.reveal())
     return secret
@@ -360,6 +372,8 @@ Spans = Annotated[
 Address = Annotated[str, AfterValidator(_address)]
 Sender = Annotated[str, AfterValidator(_sender)]
 HttpsUrl = Annotated[str, AfterValidator(https)]
+# The address of a service, in a setting `url`.
+WebAddress = Annotated[str, AfterValidator(_web_address)]
 SecretUrl = Annotated[Secret, AfterValidator(_secret_url)]
 # One that may be of a machine nearby, without TLS.
 SecretWebUrl = Annotated[Secret, AfterValidator(_web_url)]

@@ -35,7 +35,7 @@ from monitor.model import (
     Rendered,
     Templates,
 )
-from monitor.setting_types import Line, Secret, is_loopback
+from monitor.setting_types import Line, Secret, is_sent_in_the_clear
 from monitor.text import clean
 
 PUBLIC_SERVER = "https://ntfy.sh"
@@ -127,8 +127,7 @@ class NtfyOptions(ChannelOptions):
 
     @model_validator(mode="after")
     def _is_encrypted(self) -> NtfyOptions:
-        parts = urlsplit(self.url)
-        if parts.scheme == "http" and not (self.allow_private or is_loopback(parts.hostname)):
+        if is_sent_in_the_clear(self.url) and not self.allow_private:
             raise ValueError(
                 "url: would send topic and token unencrypted; write https://, or allow_private: "
                 "true for a server in your own network"
@@ -176,7 +175,7 @@ class Ntfy(Channel):
         """Publish one message. One that the server finds too long is replaced by two."""
         stored = delivery.rendered.body
         topic = self.options.topic.reveal()
-        document = {"topic": topic, "sequence_id": _sequence_id(delivery), **stored}
+        document = {"topic": topic, "sequence_id": delivery.random_id, **stored}
         content = json.dumps(document, ensure_ascii=False)
         answer = post_for_answer(
             self.options.url,
@@ -225,11 +224,6 @@ def _parts(
         Rendered(part, {"title": message.title, "message": message.text, **same})
         for part, message in enumerate(messages)
     )
-
-
-def _sequence_id(delivery: Delivery) -> str:
-    """Return the random part of the delivery's Message-ID: the same in every attempt."""
-    return delivery.message_id.strip("<>").partition("@")[0]
 
 
 # ── what answers mean ───────────────────────────────────────────────────────────────

@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, SecretStr
 
-from monitor.channels.slack import BASE_URL, service_of
+from monitor.channels.slack import BASE_URL
+from monitor.channels.webhook_hosts import service_of
 from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import (

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, SecretStr, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from monitor.setting_types import Section
+from monitor.setting_types import Section, WebAddress, is_sent_in_the_clear
+
+
+def _without_slash(url: str) -> str:
+    return url.rstrip("/")
+
 
 _Model = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
@@ -14,7 +19,7 @@ _Model = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 class EmbeddingSettings(Section):
     """Which server and model are asked how near papers are to the texts of topics."""
 
-    url: str = Field(
+    url: Annotated[WebAddress, AfterValidator(_without_slash)] = Field(
         description="the address of an API like OpenAI's, mostly up to and with `/v1`; "
         "`/embeddings` is added",
     )
@@ -29,9 +34,11 @@ class EmbeddingSettings(Section):
         "443), as of a server on this machine",
     )
 
-    @field_validator("url")
-    @classmethod
-    def _check_url(cls, url: str) -> str:
-        if not url.lower().startswith(("http://", "https://")):
-            raise ValueError("`url:` must begin with http:// or https://")
-        return url.rstrip("/")
+    @model_validator(mode="after")
+    def _is_encrypted(self) -> EmbeddingSettings:
+        if is_sent_in_the_clear(self.url) and not self.allow_private:
+            raise ValueError(
+                "`url:` would send texts and key unencrypted; write https://, or allow_private: "
+                "true for a server in your own network"
+            )
+        return self

@@ -10,14 +10,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_va
 
 from monitor.errors import nearest
 from monitor.look_up import SERVICES
-from monitor.setting_types import SOME, Duration, Section, Unset
+from monitor.setting_types import SOME, Duration, Section, Unset, WebAddress
 from monitor.sources.api.windows import ApiKey
 
 
 class ServiceOptions(Section):
     """Settings of a service that is asked about papers."""
 
-    url: Annotated[str | None, Unset("that of the service")] = Field(
+    url: Annotated[WebAddress | None, Unset("that of the service")] = Field(
         None, description="another address of the service, such as a mirror's"
     )
     api_key: ApiKey = SecretStr("")
@@ -29,13 +29,6 @@ class ServiceOptions(Section):
         description="allow the host and port in `url:` to be private or non-standard (not 80 or "
         "443); redirects are still checked",
     )
-
-    @field_validator("url")
-    @classmethod
-    def _check_url(cls, url: str | None) -> str | None:
-        if url is not None and not url.lower().startswith(("http://", "https://")):
-            raise ValueError("`url:` must begin with http:// or https://")
-        return url
 
 
 def _service(name: str) -> str:

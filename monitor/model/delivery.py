@@ -72,6 +72,11 @@ class Delivery:
     address_refused_at: datetime | None = None
 
     @property
+    def random_id(self) -> str:
+        """The random part of the Message-ID: the same in every attempt, and in no other store."""
+        return self.message_id.strip("<>").partition("@")[0]
+
+    @property
     def is_test(self) -> bool:
         return self.subscription.startswith(TEST)
 

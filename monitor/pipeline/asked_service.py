@@ -20,6 +20,10 @@ from monitor.store.papers.service_states import ServiceState
 
 SHORTEST_REST = timedelta(minutes=1)
 LONGEST_REST = timedelta(hours=1)
+# A request that a crash cut off is repeated after an hour, one that failed a day later.
+DUE_AFTER_CRASH = timedelta(hours=1)
+BETWEEN_ATTEMPTS = timedelta(days=1)
+ATTEMPTS = 3
 # A longer pause that a service asks for is cut.
 LONGEST_PAUSE = timedelta(days=1)
 # The operator is notified of a service that has failed for this time.

@@ -35,7 +35,13 @@ from monitor.match.like import with_lower_bar
 from monitor.model import Paper, Topic, UnsentMatch
 from monitor.model.embeddings import Embedding, EmbeddingState, TopicEmbedding
 from monitor.pipeline import like_topics, shared_store
-from monitor.pipeline.asked_service import SHORTEST_REST, AskedService
+from monitor.pipeline.asked_service import (
+    ATTEMPTS,
+    BETWEEN_ATTEMPTS,
+    DUE_AFTER_CRASH,
+    SHORTEST_REST,
+    AskedService,
+)
 from monitor.pipeline.incidents import EMBEDDINGS
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.engine.database import Transaction
@@ -54,11 +60,6 @@ LEAST_QUANTILE = 0.75
 # News of this time is sent, and may be added.
 RECENT = timedelta(days=7)
 QUEUED_AT_ONCE = 1_000
-# A request that a crash cut off is repeated after an hour, one that failed once the server was
-# asked again, and then a day later.
-DUE_AFTER_CRASH = timedelta(hours=1)
-BETWEEN_ATTEMPTS = timedelta(days=1)
-ATTEMPTS = 3
 # Statuses that refuse these texts, such as too long ones, and not all.
 REFUSED = (400, 413, 414, 422)
 # A digest waits for vectors for so long.
@@ -340,6 +341,7 @@ class _Asking:
                 if one.attempts >= ATTEMPTS:
                     stored.settle(tx, one, EmbeddingState.GIVEN_UP)
                 else:
+                    # Others may have been the reason: the second attempt is alone, and soon.
                     again = rest if one.attempts == 1 else max(rest, now + BETWEEN_ATTEMPTS)
                     stored.settle(tx, one, EmbeddingState.FAILED, again)
 

@@ -31,10 +31,11 @@ from monitor.model.look_up import (
     Wanted,
 )
 from monitor.pipeline import library_fields, saved_papers, shared_store
+from monitor.pipeline.asked_service import ATTEMPTS, BETWEEN_ATTEMPTS
 from monitor.pipeline.missing_fields import fill, missing
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.saved_papers import SavedRound
-from monitor.pipeline.service_round import ATTEMPTS, BETWEEN_ATTEMPTS, ServiceRound
+from monitor.pipeline.service_round import ServiceRound
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import (

@@ -19,9 +19,10 @@ from monitor.identity.reference_events import work_of
 from monitor.look_up.service import Service
 from monitor.model import Judgement, Paper, ReferenceEvent, StoredPaper
 from monitor.model.look_up import LookUp, LookUpState, Wanted
+from monitor.pipeline.asked_service import ATTEMPTS, BETWEEN_ATTEMPTS
 from monitor.pipeline.guard import changes_of_saved
 from monitor.pipeline.runtime import Runtime
-from monitor.pipeline.service_round import ATTEMPTS, BETWEEN_ATTEMPTS, ServiceRound
+from monitor.pipeline.service_round import ServiceRound
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups, merge_papers, papers
 from monitor.store.papers.look_ups import Purpose

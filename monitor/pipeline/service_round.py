@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ClassVar
 
 import structlog
@@ -20,7 +20,7 @@ from monitor.look_up.service import Service
 from monitor.model import Paper
 from monitor.model.incidents import Subject, SubjectKind
 from monitor.model.look_up import LookUp, Question
-from monitor.pipeline.asked_service import SHORTEST_REST, AskedService
+from monitor.pipeline.asked_service import DUE_AFTER_CRASH, SHORTEST_REST, AskedService
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import look_ups
@@ -29,10 +29,6 @@ from monitor.store.papers.service_states import ServiceState
 
 log = structlog.get_logger()
 
-# A request that a crash cut off is repeated after an hour, one that failed a day later.
-DUE_AFTER_CRASH = timedelta(hours=1)
-BETWEEN_ATTEMPTS = timedelta(days=1)
-ATTEMPTS = 3
 # Statuses that refuse one question, and not all: a bad request, and an address that is too long.
 REFUSED = (400, 414)
 

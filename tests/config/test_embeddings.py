@@ -38,6 +38,7 @@ def test_the_server_is_named_and_its_key_is_not(tmp_path: Path):
         ("embeddings: {url: http://localhost/v1}", "model"),
         ("embeddings: {model: all-minilm}", "url"),
         ("embeddings: {url: localhost/v1, model: m}", "must begin with http"),
+        ("embeddings: {url: 'http://models.example.org/v1', model: m}", "unencrypted; write https"),
         (f"embeddings: {{url: {URL}, modell: m}}", "did you mean"),
         (f"embeddings: {{url: {URL}, model: ''}}", "model"),
         (f"embeddings: {{url: {URL}, model: m, a_day: -1}}", "a_day"),

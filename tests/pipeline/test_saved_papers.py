@@ -13,7 +13,7 @@ from monitor.commands.ratings import rate_any
 from monitor.commands.status import status
 from monitor.model import ReferenceChange
 from monitor.model.look_up import LookUpState
-from monitor.pipeline.service_round import ATTEMPTS
+from monitor.pipeline.asked_service import ATTEMPTS
 from monitor.store.digests import deliveries, digests
 from monitor.store.papers import look_ups, papers
 from monitor.store.papers.look_ups import Purpose

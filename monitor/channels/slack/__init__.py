@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
+from monitor.channels.webhook_hosts import service_of
 from monitor.setting_types import HttpsUrl, Secret, Section, Unset, Variable
 
 BASE_URL = "https://slack.com/api/"
-
-
-_OWN_HOSTS = ("slack.com", "slack-gov.com")
 
 
 def may_be_private(url: str, allowed: bool | None) -> bool:
@@ -22,44 +17,13 @@ def may_be_private(url: str, allowed: bool | None) -> bool:
 
     Without the setting every host may but Slack's own: it was named for that, as a gateway.
     """
-    is_own = _is_of(urlsplit(url).hostname or "", _OWN_HOSTS)
-    return not is_own if allowed is None else allowed
+    return service_of(url) != "slack" if allowed is None else allowed
 
 
 def _app_token(secret: Secret) -> Secret:
     if not secret.reveal().startswith("xapp-"):
         raise ValueError("is no app-level token: these begin with xapp-")
     return secret
-
-
-# Services whose addresses stand in place of another's, by the end of their hosts.
-_OTHER_HOSTS = {
-    "discord": ("discord.com", "discordapp.com"),
-    "mattermost": ("mattermost.com",),
-    "ntfy": ("ntfy.sh",),
-    "teams": ("logic.azure.com", "powerplatform.com"),
-    "teams-connector": ("webhook.office.com",),
-    "telegram": ("api.telegram.org",),
-    "zulip": ("zulipchat.com",),
-}
-# That of an incoming webhook of Mattermost, on the host of whoever runs it.
-_MATTERMOST_PATH = re.compile(r"/hooks/[a-z0-9]{26}")
-
-
-def service_of(url: str) -> str:
-    """Return whose webhook an address is: `slack`, another service, "" for an unknown one."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if _is_of(host, _OWN_HOSTS):
-        return "slack"
-    for service, hosts in _OTHER_HOSTS.items():
-        if _is_of(host, hosts):
-            return service
-    return "mattermost" if _MATTERMOST_PATH.fullmatch(parts.path) else ""
-
-
-def _is_of(host: str, owned: Iterable[str]) -> bool:
-    return any(host == own or host.endswith(f".{own}") for own in owned)
 
 
 class SlackSettings(Section):

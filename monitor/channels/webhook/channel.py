@@ -219,11 +219,10 @@ class Webhook(Channel):
 
     def _headers_of(self, delivery: Delivery) -> Headers:
         """Sign the bytes at the moment of this attempt: receivers refuse what is minutes old."""
-        message_id = delivery.message_id.strip("<>").partition("@")[0]
         own = {name: value.reveal() for name, value in self.options.headers.items()}
 
         def sign(body: bytes) -> Mapping[str, str]:
-            signed = signed_headers(self._keys, message_id, int(time.time()), body)
+            signed = signed_headers(self._keys, delivery.random_id, int(time.time()), body)
             return {"Content-Type": "application/json", **own, **signed}
 
         return sign
