@@ -81,6 +81,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "jinja2": ("digest/render.py",),
     "latex2mathml": ("digest/render.py",),
     "markupsafe": (
+        "digest/chat_messages.py",
         "digest/render.py",
         "web/pages/digests.py",
     ),

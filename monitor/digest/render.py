@@ -11,7 +11,6 @@ All output that is not our own markup is escaped, also that of macros and `{% se
 
 from __future__ import annotations
 
-import json
 import re
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -19,7 +18,7 @@ from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 import css_inline
@@ -39,13 +38,22 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, said_once, sections, wording
+from monitor.digest.chat_messages import (
+    Paragraphs,
+    escape_json,
+    escape_markdown,
+    escape_zulip,
+    in_messages,
+    markdown_link,
+    refuse_messages,
+    to_json,
+)
 from monitor.digest.citation_tags import context_object
 from monitor.digest.excerpt import excerpt, excerpt_beside_line, headline, whole_abstract
-from monitor.digest.layout import batches, byte_count
 from monitor.digest.links import Link
 from monitor.digest.passage import Passage
 from monitor.digest.sentence_value import Span
-from monitor.digest.wording import ZERO_WIDTH, Found, escape_mrkdwn
+from monitor.digest.wording import Found, escape_mrkdwn
 from monitor.errors import Fault, TemplateError, nearest
 from monitor.model import (
     AboutSubscription,
@@ -105,7 +113,7 @@ class JinjaTemplates:
         self._slack = _environment(loader, _SLACK, escape_mrkdwn, _mark_slack)
         self._slack.filters["slack_link"] = slack_link
         self._json = _environment(loader, _JSON, escape_json, _mark_nothing)
-        self._json.filters |= {"messages": in_messages, "tojson": _to_json}
+        self._json.filters |= {"messages": in_messages, "tojson": to_json}
         self._markdown = _markdown_environment(loader, _MARKDOWN, escape_markdown)
         zulip = _markdown_environment(loader, _ZULIP, escape_zulip)
         self._json.filters["markdown"] = partial(_paragraphs, self._markdown)
@@ -239,7 +247,7 @@ def _environment(
 ) -> _Sandbox:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
-            _refuse_messages(value)
+            refuse_messages(value)
             return value
         before = " " if value[:1].isspace() else ""
         after = " " if value[1:][-1:].isspace() else ""
@@ -264,8 +272,17 @@ def _markdown_environment(
     loader: ChoiceLoader, compiled: _Compiled, escape_text: Escape
 ) -> _Sandbox:
     environment = _environment(loader, compiled, escape_text, _mark_nothing)
-    environment.filters["markdown_link"] = partial(_markdown_link, escape_text)
+    environment.filters["markdown_link"] = partial(markdown_link, escape_text)
     return environment
+
+
+def _paragraphs(environment: _Sandbox, about: Digest | Notice) -> Paragraphs:
+    """Return a digest or notice as paragraphs of Markdown."""
+    name = "digest" if isinstance(about, Digest) else "notice"
+    environment.drop_changed()
+    text = environment.get_template(f"webhook/{name}.md.j2").render({name: about})
+    parts = re.split(r"\n{2,}", text)
+    return Paragraphs(part.strip("\n") for part in parts if part.strip())
 
 
 # ── marks ───────────────────────────────────────────────────────────────────────────
@@ -307,104 +324,6 @@ def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = 
     whole = text.text if isinstance(text, Passage) else clean(text)
     lines = wording.wrap(whole, width, indent) or [indent]
     return Markup("\n".join([(first or indent) + lines[0][len(indent) :], *lines[1:]]))
-
-
-# ── JSON, and the Markdown in it ────────────────────────────────────────────────────
-
-_OPENS_MARKDOWN = re.compile(r"[\\`*_~|\[\]]")
-# Signs that begin the name of a person or channel, or an address: parted from it, they are text.
-_OPENS_MENTION = re.compile(r"[@<]")
-_CUT = "…"
-
-
-class Message(NamedTuple):
-    """A message of a chat, ready to stand between quotes: its text, and the lines of it."""
-
-    text: Markup
-    lines: list[Markup]
-
-
-class Paragraphs(list[str]):
-    """The paragraphs of a digest or notice, to be shared among messages."""
-
-
-_LOOP = "write {% for message in (notice or digest)|markdown|messages(4000) %}"
-
-
-def _refuse_messages(value: object) -> None:
-    """Raise TypeError for messages that a template writes into its text as a whole."""
-    if isinstance(value, Message):
-        raise TypeError("this is a message; write {{ message.text }}")
-    if isinstance(value, list) and value and isinstance(value[0], Message):
-        raise TypeError(f"this is a list of messages; {_LOOP}")
-    if isinstance(value, Paragraphs):
-        raise TypeError(f"this is a list of paragraphs; {_LOOP}")
-
-
-def escape_json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-def escape_markdown(text: str) -> str:
-    escaped = _OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text)
-    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", escaped)
-
-
-def escape_zulip(text: str) -> str:
-    """Zulip knows no backslashes: behind each sign stands a space of no width instead."""
-    parted = _OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", text)
-    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", parted)
-
-
-def _markdown_link(escape_text: Escape, text: str | Passage, url: str) -> Markup:
-    """Return a link, or only its text where the URL is not one that may be linked to."""
-    label = escape_text(clean(text.text if isinstance(text, Passage) else text))
-    target = links.web_url(url).replace("(", "%28").replace(")", "%29")
-    return Markup(f"[{label}]({target})" if target else label)
-
-
-def _to_json(value: object) -> Markup:
-    """Write a value as JSON; what a macro wrote is escaped already."""
-    if isinstance(value, Markup):
-        return Markup(f'"{value}"')
-    return Markup(json.dumps(value, ensure_ascii=False))
-
-
-def _paragraphs(environment: _Sandbox, about: Digest | Notice) -> Paragraphs:
-    """Return a digest or notice as paragraphs of Markdown."""
-    name = "digest" if isinstance(about, Digest) else "notice"
-    environment.drop_changed()
-    text = environment.get_template(f"webhook/{name}.md.j2").render({name: about})
-    parts = re.split(r"\n{2,}", text)
-    return Paragraphs(part.strip("\n") for part in parts if part.strip())
-
-
-def in_messages(paragraphs: Iterable[str], limit: int) -> list[Message]:
-    """Return paragraphs in few messages of `limit` bytes of UTF-8: no chat counts more."""
-    pieces = (
-        "\n".join(lines)
-        for paragraph in paragraphs
-        for lines in batches(
-            (_cut_line(line, limit) for line in paragraph.split("\n")),
-            limit,
-            lambda line: byte_count(line) + 1,
-        )
-    )
-    shared = batches(pieces, limit, lambda piece: byte_count(piece) + 2)
-    return [
-        Message(
-            Markup(escape_json("\n\n".join(batch))),
-            [Markup(escape_json(line)) for piece in batch for line in piece.split("\n")],
-        )
-        for batch in shared
-    ]
-
-
-def _cut_line(line: str, limit: int) -> str:
-    most = limit - byte_count(_CUT) - 2
-    if byte_count(line) <= most:
-        return line
-    return line.encode("utf-8", "replace")[:most].decode("utf-8", "ignore") + _CUT
 
 
 # ── formulas: MathML on pages; mails show readable Unicode ──────────────────────────

@@ -21,7 +21,8 @@ from monitor.channels.webhook.channel import Webhook, WebhookOptions
 from monitor.channels.webhook.signature import key_of, signed_headers
 from monitor.commands.sample_digest import template_faults
 from monitor.config.settings import ChannelSettings
-from monitor.digest.render import JinjaTemplates, in_messages
+from monitor.digest.chat_messages import in_messages
+from monitor.digest.render import JinjaTemplates
 from monitor.errors import TemplateError
 from monitor.model import (
     AboutSubscription,
