@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from monitor.digest.about import subject
-from monitor.digest.layout import batches, shorten
+from monitor.digest.layout import share_texts, shorten
 from monitor.digest.sections import body_sections
 from monitor.digest.sections.lead import LEAD, leading
 from monitor.digest.sections.topics import TOPICS
@@ -99,42 +99,11 @@ def _pieces(digest: Digest, templates: Templates, form: Form) -> Iterator[str]:
 
 def _messages(title: str, pieces: Iterable[str], limits: Limits) -> tuple[Short, ...]:
     """Share pieces among messages; with several, each title has its number."""
-    between = limits.size_of(BETWEEN)
-    whole = (part for piece in pieces if piece for part in _cut(piece, limits))
-    texts = [
-        BETWEEN.join(batch)
-        for batch in batches(
-            whole, limits.text + between, lambda piece: limits.size_of(piece) + between
-        )
-    ]
+    shared = share_texts(pieces, BETWEEN, limits.text, limits.size_of)
+    texts = [BETWEEN.join(batch) for batch in shared]
     if len(texts) <= 1:
         return (Short(shorten_text(title, limits.title), "".join(texts)),)
     title = shorten_text(title, max(limits.title - _NUMBER_SIZE, 1))
     return tuple(
         Short(f"{title} ({number} of {len(texts)})", text) for number, text in enumerate(texts, 1)
     )
-
-
-def _cut(piece: str, limits: Limits) -> Iterator[str]:
-    """Cut a piece that is longer than a message: at the ends of lines, and within longer lines."""
-    if limits.size_of(piece) <= limits.text:
-        yield piece
-        return
-    lines = (part for line in piece.split("\n") for part in _cut_line(line, limits))
-    for batch in batches(lines, limits.text, lambda line: limits.size_of(f"{line}\n")):
-        if text := "\n".join(batch).strip():
-            yield text
-
-
-def _cut_line(line: str, limits: Limits) -> Iterator[str]:
-    start = 0
-
-    def is_too_long(end: int) -> bool:
-        return limits.size_of(f"{line[start:end]}\n") > limits.text
-
-    while is_too_long(len(line)):
-        ends = range(start + 1, len(line) + 1)
-        end = start + max(bisect_right(ends, False, key=is_too_long), 1)
-        yield line[start:end]
-        start = end
-    yield line[start:]

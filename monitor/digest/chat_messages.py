@@ -10,7 +10,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from monitor.digest import links
-from monitor.digest.layout import batches, byte_count
+from monitor.digest.layout import byte_count, share_texts
 from monitor.digest.passage import Passage
 from monitor.digest.wording import ZERO_WIDTH
 from monitor.text import clean
@@ -18,7 +18,6 @@ from monitor.text import clean
 _OPENS_MARKDOWN = re.compile(r"[\\`*_~|\[\]]")
 # Signs that begin the name of a person or channel, or an address: parted from it, they are text.
 _OPENS_MENTION = re.compile(r"[@<]")
-_CUT = "…"
 
 
 class Message(NamedTuple):
@@ -76,27 +75,10 @@ def to_json(value: object) -> Markup:
 
 def in_messages(paragraphs: Iterable[str], limit: int) -> list[Message]:
     """Return paragraphs in few messages of `limit` bytes of UTF-8: no chat counts more."""
-    pieces = (
-        "\n".join(lines)
-        for paragraph in paragraphs
-        for lines in batches(
-            (_cut_line(line, limit) for line in paragraph.split("\n")),
-            limit,
-            lambda line: byte_count(line) + 1,
-        )
-    )
-    shared = batches(pieces, limit, lambda piece: byte_count(piece) + 2)
     return [
         Message(
             Markup(escape_json("\n\n".join(batch))),
             [Markup(escape_json(line)) for piece in batch for line in piece.split("\n")],
         )
-        for batch in shared
+        for batch in share_texts(paragraphs, "\n\n", limit, byte_count)
     ]
-
-
-def _cut_line(line: str, limit: int) -> str:
-    most = limit - byte_count(_CUT) - 2
-    if byte_count(line) <= most:
-        return line
-    return line.encode("utf-8", "replace")[:most].decode("utf-8", "ignore") + _CUT

@@ -56,6 +56,40 @@ def batches(
         yield batch
 
 
+def share_texts(
+    pieces: Iterable[str], between: str, limit: int, size_of: Callable[[str], int]
+) -> Iterator[list[str]]:
+    """Share pieces among texts of a limit, in which `between` parts them; longer pieces are cut."""
+    added = size_of(between)
+    whole = (part for piece in pieces if piece for part in _cut(piece, limit, size_of))
+    return batches(whole, limit + added, lambda piece: size_of(piece) + added)
+
+
+def _cut(piece: str, limit: int, size_of: Callable[[str], int]) -> Iterator[str]:
+    """Cut a piece that is longer than a message: at the ends of lines, and within longer lines."""
+    if size_of(piece) <= limit:
+        yield piece
+        return
+    lines = (part for line in piece.split("\n") for part in _cut_line(line, limit, size_of))
+    for batch in batches(lines, limit, lambda line: size_of(f"{line}\n")):
+        if text := "\n".join(batch).strip():
+            yield text
+
+
+def _cut_line(line: str, limit: int, size_of: Callable[[str], int]) -> Iterator[str]:
+    start = 0
+
+    def is_too_long(end: int) -> bool:
+        return size_of(f"{line[start:end]}\n") > limit
+
+    while is_too_long(len(line)):
+        ends = range(start + 1, len(line) + 1)
+        end = start + max(bisect_right(ends, False, key=is_too_long), 1)
+        yield line[start:end]
+        start = end
+    yield line[start:]
+
+
 def byte_count(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
