@@ -30,8 +30,6 @@ from msgspec import structs
 from monitor.digest.schedule import Slot
 from monitor.embeddings.server import MOST_CHARS, TEXTS_AT_ONCE, EmbeddingServer, Vector
 from monitor.errors import DeferredError, FetchError, StoreBusyError
-from monitor.match import TopicIndex, build_index
-from monitor.match.like import with_lower_bar
 from monitor.model import Paper, Topic, UnsentMatch
 from monitor.model.embeddings import Embedding, EmbeddingState, TopicEmbedding
 from monitor.pipeline import like_topics, shared_store
@@ -43,6 +41,7 @@ from monitor.pipeline.asked_service import (
     AskedService,
 )
 from monitor.pipeline.incidents import EMBEDDINGS
+from monitor.pipeline.near_matches import RECENT
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.locks import embeddings_lock
@@ -52,13 +51,9 @@ from monitor.store.topics import matches
 
 log = structlog.get_logger()
 
-# Papers just below the bar of a topic that are sent in a day.
-MOST_NEAR = 20
 # The newest papers by words that say how near an added one has to be, and the fewest that do.
 COMPARED, FEWEST_COMPARED = 30, 8
 LEAST_QUANTILE = 0.75
-# News of this time is sent, and may be added.
-RECENT = timedelta(days=7)
 QUEUED_AT_ONCE = 1_000
 # Statuses that refuse these texts, such as too long ones, and not all.
 REFUSED = (400, 413, 414, 422)
@@ -73,26 +68,6 @@ def asked_service(server: EmbeddingServer) -> AskedService:
 
 
 # ── which papers ────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class NearTopics:
-    """The `like:` topics, and an index of them, with lower bars."""
-
-    topics: Mapping[str, Topic]
-    index: TopicIndex
-
-
-def near_topics(runtime: Runtime, topics: Iterable[Topic]) -> NearTopics | None:
-    """Return topics by which papers just below their bars are found, None where there are none."""
-    if not runtime.embeddings:
-        return None
-    lowered = {
-        topic.name: with_lower_bar(topic, topic.words)
-        for topic in topics
-        if topic.like and topic.words
-    }
-    return NearTopics(lowered, build_index(lowered.values())) if lowered else None
 
 
 def queue(runtime: Runtime) -> bool:

@@ -11,8 +11,8 @@ import structlog
 from monitor.match import TopicIndex, asks_for_numbers, build_index
 from monitor.model import LIST_AGE, Change, MatchRow, Topic
 from monitor.model.incidents import Subject, SubjectKind
-from monitor.pipeline import embeddings, incidents, like_topics, shared_store
-from monitor.pipeline.embeddings import NearTopics
+from monitor.pipeline import incidents, like_topics, shared_store
+from monitor.pipeline.near_matches import MOST_NEAR, RECENT, NearTopics, near_topics
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
@@ -47,14 +47,14 @@ def match(runtime: Runtime) -> int:
             break
         if index is None:
             index = _current_index(runtime)
-            lowered = embeddings.near_topics(runtime, like_topics.find_current(runtime))
+            lowered = near_topics(runtime, like_topics.find_current(runtime))
         rows = list(find(index, topics, changes))
         now = runtime.clock.now()
         near = find_near(lowered, changes, rows, now)
         with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
             matches.save(tx, done, rows, now)
-            stored_embeddings.add_near(tx, near, now, embeddings.MOST_NEAR)
+            stored_embeddings.add_near(tx, near, now, MOST_NEAR)
         written += len(rows)
     return written + _look_again(runtime)
 
@@ -161,7 +161,7 @@ def _look_back(runtime: Runtime) -> int:
         matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
         stored_embeddings.forget_near(tx, [*starts, *([] if keep else gone)])
-        stored_embeddings.add_near(tx, near, now, embeddings.MOST_NEAR)
+        stored_embeddings.add_near(tx, near, now, MOST_NEAR)
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
         activated_at = matches.activated_at(tx)
@@ -190,7 +190,7 @@ def _match_since(
     """
     rows: list[MatchRow] = []
     near: list[MatchRow] = []
-    now, lowered = runtime.clock.now(), embeddings.near_topics(runtime, changed)
+    now, lowered = runtime.clock.now(), near_topics(runtime, changed)
     seen: _SourcesByChange = {}
     topics = {topic.name: topic for topic in changed}
     after: tuple[int, int] | None = None
@@ -236,7 +236,7 @@ def find_near(
     now: datetime,
 ) -> list[MatchRow]:
     """Return a row for each topic of whose bar recent news is just below: `matched` is above."""
-    recent = [change for change in changes if change.at > now - embeddings.RECENT]
+    recent = [change for change in changes if change.at > now - RECENT]
     if lowered is None or not recent:
         return []
     above = {(row.topic, row.paper_id, row.revision) for row in matched}
