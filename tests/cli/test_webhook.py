@@ -70,7 +70,7 @@ def test_the_configuration_shows_no_secret(house: House, say: Say) -> None:
 def test_without_a_webhook_nothing_of_it_is_imported(house: House) -> None:
     house.make_due()
     loaded = "import sys; from monitor.cli import main; sys.argv[0] = 'paper-monitor'\n"
-    loaded += "try:\n    main()\nfinally:\n    print('webhook' in ' '.join(sys.modules))"
+    loaded += "try:\n    main()\nfinally:\n    print('monitor.channels.webhook' in sys.modules)"
     house.write()
     for words in (["check"], ["run", "--now", house.clock.at.isoformat()], ["status"]):
         said = _python(house.folder, loaded, *words)
