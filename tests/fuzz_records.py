@@ -46,6 +46,7 @@ from monitor.errors import QueryError
 from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.match import Query, TopicIndex, parse_query
 from monitor.model import (
+    Audience,
     Bound,
     ChangeKind,
     DigestPaper,
@@ -67,6 +68,7 @@ from tests.channels.samples import digest
 from tests.match.duel import WORDS, ReferenceIndex
 
 NOW = datetime(2026, 11, 21, 6, tzinfo=UTC)
+LAB = Audience(frozenset({("pages", "lab")}))
 # Even the longest record, on a machine with much else to do.
 SECONDS = 20.0
 
@@ -395,7 +397,7 @@ def keep(records: Records, store: Database) -> None:
                 record_reported(tx, chunk, ["library"])
             else:
                 store_papers(tx, chunk, ["library"], ["list"])
-        waiting = stored_events.unsent(tx, "lab", ["library"], [], NOW)
+        waiting = stored_events.unsent(tx, "lab", ["library"], LAB, NOW)
         told = [(event.change, event.work, event.identity) for event in waiting]
         assert len(set(map(repr, told))) == len(told), told
         for name in ("library", "list"):
