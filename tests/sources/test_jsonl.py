@@ -221,6 +221,7 @@ PMIDS = {"pmid": ("7", "8"), "arxiv": "2005.00001"}
         ("authors", [{"author": {"display_name": "Ada Byron"}}], ("Ada Byron",)),
         ("authors", ["Zoë Ødegård", "", "  ", "1"], ("Zoë Ødegård",)),
         ("authors", ["van Roe, J. R.", "Doe, J., Jr."], ("J. R. van Roe", "J. Doe, Jr.")),
+        ("authors", ["I.Grosu, L.Tugulan", "St.John, R."], ("I.Grosu", "L.Tugulan", "R. St.John")),
         ("authors", ["Doe, Jr.", "The A, B, and C group"], ("Doe, Jr.", "The A, B, and C group")),
         ("authors", [], ()),
         ("authors", 7, ()),

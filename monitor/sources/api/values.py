@@ -18,7 +18,7 @@ from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
-from monitor.sources.fields.names import split_names
+from monitor.sources.fields.names import joins_people, split_names
 from monitor.text import clean, given_name_first, whole_number
 
 MAX_NAMES = 10_000
@@ -263,7 +263,10 @@ def names_in(value: object, depth: int = 0) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             if isinstance(item, str):
-                yield given_name_first(item) if "," in item else item
+                if joins_people(item):
+                    yield from split_names([item])
+                else:
+                    yield given_name_first(item) if "," in item else item
             elif isinstance(item, list):  # last, first, suffix
                 last, first, suffix, *_ = *map(get_text, item[:3]), "", "", ""
                 yield " ".join(filter(None, (first, last, suffix)))

@@ -82,6 +82,12 @@ def _is_family_name(name: str) -> bool:
     return bool(_FAMILY_NAME.match(name)) and not _INITIALS_AND_NAME.match(name)
 
 
+def joins_people(name: str) -> bool:
+    """Whether a name is that of several people with glued initials, as "I.Grosu, L.Tugulan"."""
+    parts = _COMMA.split(name)
+    return len(parts) > 1 and all(map(_INITIALS_AND_NAME.match, parts))
+
+
 def _is_turned(parts: Sequence[str]) -> bool:
     """Whether a name is in two parts, or three with a suffix: "Doe, Jane, Jr."."""
     return all(parts) and (len(parts) == 2 or (len(parts) == 3 and bool(SUFFIX.match(parts[2]))))
