@@ -132,13 +132,14 @@ def _stopped(runtime: Runtime, channel: str) -> Check | None:
 
 def _services(runtime: Runtime) -> Iterator[Check]:
     """Ask each service for one paper that it certainly has."""
+    hide = runtime.settings.variables_of_services.hide
     for name, service in runtime.services.items():
         try:
             [question] = service.questions([Wanted(0, service.known)])
             ours = set(identifiers(service.known))
             found = any(ours & set(identifiers(paper)) for paper in service.ask(question))
         except (FetchError, DeferredError) as fault:
-            yield Check(f"service {name}", False, str(fault))
+            yield Check(f"service {name}", False, hide(str(fault)))
         else:
             message = "answers" if found else f"does not know “{service.known.title}”"
             yield Check(f"service {name}", found, message)
@@ -150,7 +151,8 @@ def _embeddings(runtime: Runtime) -> Iterator[Check]:
         try:
             [vector] = server.ask(["scientific papers"])
         except (FetchError, DeferredError) as fault:
-            yield Check("embeddings", False, str(fault))
+            hide = runtime.settings.variables_of_services.hide
+            yield Check("embeddings", False, hide(str(fault)))
         else:
             message = f"{server.model} answers, with {len(vector):,} numbers a text"
             yield Check("embeddings", True, message)

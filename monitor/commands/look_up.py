@@ -37,7 +37,10 @@ class LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A request that would be sent to a service, about papers by their ids."""
+    """A request that would be sent to a service, about papers by their ids.
+
+    `url` has the names of variables in place of their values.
+    """
 
     service: str
     papers: tuple[int, ...]
@@ -80,8 +83,9 @@ def planned(runtime: Runtime, stored: Sequence[StoredPaper], service: str = "") 
             (n for n in names if missing(paper.paper) & runtime.services[n].gives), names[0]
         )
         first[asked].append(Wanted(paper.id, paper.paper))
+    hide = runtime.settings.variables_of_services.hide
     return [
-        Planned(name, tuple(each.id for each in question.papers), question.url)
+        Planned(name, tuple(each.id for each in question.papers), hide(question.url))
         for name, wanted in first.items()
         for question in runtime.services[name].questions(wanted)
     ]
@@ -96,8 +100,9 @@ def planned_of_saved(runtime: Runtime, service: str = "") -> list[Planned]:
     with runtime.database.reading() as tx:
         stored = papers.load(tx, look_ups.followed(tx))
     wanted = [Wanted(id, paper.paper) for id, paper in stored.items()]
+    hide = runtime.settings.variables_of_services.hide
     return [
-        Planned(one.name, tuple(each.id for each in question.papers), question.url)
+        Planned(one.name, tuple(each.id for each in question.papers), hide(question.url))
         for one in askable(runtime)
         if one.name in names
         for question in one.questions_by_identifier(wanted)

@@ -34,10 +34,11 @@ def masked(settings: Settings) -> dict[str, Any]:
 def sends_to(settings: Settings) -> list[dict[str, str]]:
     """Return the services that are sent something about papers, and their addresses."""
     look_up, embeddings = settings.look_up, settings.embeddings
+    hide = settings.variables_of_services.hide
     sent = [
         {
             "service": name,
-            "address": mask_url(options.url or SERVICES[name].reader.address),
+            "address": mask_url(hide(options.url or SERVICES[name].reader.address)),
             "what": "titles or identifiers of papers that lack a link, an identifier, authors or a "
             "date; once a month, identifiers of papers that readers saved",
         }
@@ -48,7 +49,7 @@ def sends_to(settings: Settings) -> list[dict[str, str]]:
             "texts of `like:` topics; titles and abstracts of papers that match them or are just "
             "below their bars"
         )
-        address = mask_url(embeddings.url)
+        address = mask_url(hide(embeddings.url))
         sent.append({"service": "embeddings", "address": address, "what": what})
     return sent
 

@@ -579,7 +579,8 @@ class Settings(General):
 
     `warnings` are what is probably not intended; `as_written` holds, for values that read the
     environment, the text of the file, and `variables`, by source, what its address reads there;
-    `places` is where each topic stands. `parked` are topics
+    `variables_of_services` is what the addresses of `look_up:` and `embeddings:` read. `places` is
+    where each topic stands. `parked` are topics
     whose query is refused but active in the store: they are among `topics`, and find nothing until
     they are corrected.
     """
@@ -634,6 +635,7 @@ class Settings(General):
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = Field(default_factory=dict, repr=False)
     variables: Mapping[str, Variables] = Field(default_factory=dict)
+    variables_of_services: Variables = Field(default_factory=Variables)
     places: Mapping[str, Place] = Field(default_factory=dict, repr=False)
     parked: Mapping[str, Fault] = Field(default_factory=dict)
 

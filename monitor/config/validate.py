@@ -94,6 +94,7 @@ def build(written: Written, active_queries: ActiveQueries | None = None) -> Sett
         **{name: value for name, value in sections.items() if value is not None},
         as_written=written.as_written,
         variables=_variables(written, sections["sources"]),
+        variables_of_services=_variables_of_services(written),
         places={name: written.place(("topics", name)) for name in sections["topics"]},
         parked=written.parked,
     )
@@ -112,6 +113,15 @@ def _variables(written: Written, sources: Mapping[str, SourceSettings]) -> dict[
             if isinstance(setting, str) and "://" in setting:
                 values.setdefault(str(name[0]), {}).update(put_in)
     return {name: Variables(of_source) for name, of_source in values.items()}
+
+
+def _variables_of_services(written: Written) -> Variables:
+    """Return what the addresses of services that are asked read from the environment."""
+    values: dict[str, str] = {}
+    for where, put_in in written.put_in.items():
+        if where[0] in ("look_up", "embeddings") and where[-1] == "url":
+            values.update(put_in)
+    return Variables(values)
 
 
 def _readable(sections: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from msgspec import structs
 
-from monitor.errors import FetchError
 from monitor.model.incidents import IncidentKind, Subject
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -59,20 +58,20 @@ class AskedService:
         service_states.save(tx, well)
         stored_incidents.end_incident(tx, self.subject, IncidentKind.FAILING, now)
 
-    def failed(self, tx: Transaction, fault: FetchError, now: datetime) -> datetime:
+    def failed(
+        self, tx: Transaction, error: str, retry_after: timedelta | None, now: datetime
+    ) -> datetime:
         """Record a failure, and return until when it rests; after an hour it is an incident."""
         state = self.state(tx, now)
         since = state.failing_since or now
         rest = min(max(now - since, SHORTEST_REST), LONGEST_REST)
-        if fault.retry_after is not None:
-            rest = max(rest, min(fault.retry_after, LONGEST_PAUSE))
-        resting = structs.replace(
-            state, error=str(fault), failing_since=since, rests_until=now + rest
-        )
+        if retry_after is not None:
+            rest = max(rest, min(retry_after, LONGEST_PAUSE))
+        resting = structs.replace(state, error=error, failing_since=since, rests_until=now + rest)
         service_states.save(tx, resting)
         if now - since >= TOLD_AFTER:
             kind = IncidentKind.FAILING
-            stored_incidents.open_incident(tx, self.subject, kind, now, str(fault))
+            stored_incidents.open_incident(tx, self.subject, kind, now, error)
         return now + rest
 
 

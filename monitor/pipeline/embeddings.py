@@ -210,7 +210,7 @@ class _Asking:
                 return False
             if len(texts) > 1:
                 return all(self._ask_about_topics({name: texts[name]}) for name in texts)
-            log.warning("embeddings refused", topic=next(iter(texts)), error=str(fault))
+            log.warning("embeddings refused", topic=next(iter(texts)), error=self._error(fault))
             vectors = [None]
         now = self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
@@ -267,7 +267,7 @@ class _Asking:
                 return False
             if len(asked) > 1:
                 return all(self._ask_about_papers([one], texts) for one in waiting)
-            log.warning("embeddings refused", paper=asked[0].paper_id, error=str(fault))
+            log.warning("embeddings refused", paper=asked[0].paper_id, error=self._error(fault))
             with self.runtime.database.writing() as tx:
                 stored.settle(tx, asked[0], EmbeddingState.GIVEN_UP)
             return True
@@ -305,12 +305,15 @@ class _Asking:
         with self.runtime.database.reading() as tx:
             return stored.any_vector(tx, self.server.model) is not None
 
+    def _error(self, fault: FetchError) -> str:
+        return self.runtime.settings.variables_of_services.hide(str(fault))
+
     def _note_failure(self, fault: FetchError, asked: Sequence[Embedding] = ()) -> None:
         """Let the server rest; what was asked is tried again."""
-        now = self.runtime.clock.now()
-        log.warning("embeddings failed", model=self.server.model, error=str(fault))
+        now, error = self.runtime.clock.now(), self._error(fault)
+        log.warning("embeddings failed", model=self.server.model, error=error)
         with self.runtime.database.writing() as tx:
-            rest = asked_service(self.server).failed(tx, fault, now)
+            rest = asked_service(self.server).failed(tx, error, fault.retry_after, now)
             stored.put_off(tx, self.server.model, rest)
             for one in asked:
                 if one.attempts >= ATTEMPTS:

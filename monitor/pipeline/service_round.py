@@ -131,10 +131,11 @@ class ServiceRound(ABC):
     ) -> None:
         """Record that papers have no answer, and let the service rest if the failure is its own."""
         runtime, now = self.runtime, self.runtime.clock.now()
+        error = runtime.settings.variables_of_services.hide(error)
         log.warning("service failed", service=self.service.name, error=error)
         with runtime.database.writing() as tx:
             if of_service:
-                rest = self._asked.failed(tx, of_service, now)
+                rest = self._asked.failed(tx, error, of_service.retry_after, now)
                 look_ups.put_off(tx, self.service.name, rest, self.purpose)
             for one in asked:
                 self.fail(tx, one, error, now)

@@ -40,7 +40,7 @@ from monitor.store.engine.sql import INDEXED_CHARACTERS
 from monitor.store.sources import hidden_variables
 from monitor.store.sources.reading_state import Servers
 from tests.house import AGENTS, BANDITS, Clock, House
-from tests.servers.web import MisbehavingServer
+from tests.servers.web import Answer, MisbehavingServer
 from tests.web.conftest import pages
 
 ONE, TWO = "s3cret-of/Öne", "s3cret-of-two"
@@ -236,6 +236,31 @@ def test_the_variables_of_a_source_are_those_in_its_address(served: House) -> No
         **dict.fromkeys(("two", "moved", "round", "port", "refs"), of_two),
     }
     assert TWO not in repr(settings) and TWO not in repr(of_two)
+
+
+def test_the_addresses_of_services_that_are_asked_show_no_value(
+    house: House, web: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their errors name the address where it redirects in a circle."""
+    web.decides("*", lambda asked: Answer(status=302, headers={"Location": asked.target}))
+    monkeypatch.setenv("KEY_TWO", TWO)
+    asked = {"url": web.url("/${KEY_TWO}"), "allow_private": True}
+    house.settings["look_up"] = {"services": {"crossref": asked}}
+    house.settings["embeddings"] = asked | {"model": "small"}
+    house.settings["topics"]["plans"] = {"like": "We train a language agent that makes plans."}
+    house.settings["subscriptions"]["lab"]["topics"] = ["agents", "plans"]
+    house.add("1.txt", AGENTS)
+    said = [house.command("run")]
+    house.clock.move(hours=2)
+    lines = ("run", "status", "doctor", "config --json", "papers look-up --missing --dry-run")
+    said += [house.command(*line.split()) for line in lines]
+    shown = "".join(one.out + one.err for one in said)
+    assert shown.count("redirects more than 5 times") >= 3 and "${KEY_TWO}" in said[-1].out
+    assert {one["address"] for one in said[-2].json["sends_to"]} == {asked["url"]}
+    with house.opened() as app:
+        assert len(app.runtime.services) == 1 and app.runtime.embeddings
+        assert secret_tables(app) == set()
+    assert not any(key in shown.lower() for key in KEYS)
 
 
 def read_names(app: App) -> list[str]:
