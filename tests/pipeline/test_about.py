@@ -295,6 +295,19 @@ def test_one_round_without_an_answer_is_no_problem(watched: House, web: Misbehav
         assert a_week_later(watched) == []
 
 
+def test_a_source_that_is_asked_about_works_no_more_is_no_problem(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    web.decides("*", lambda _: EMPTY)
+    watched.ingest()
+    assert a_week_later(watched) == [UNANSWERED]
+    del watched.settings["sources"]["watch"]["about"]
+    watched.settings["sources"]["watch"]["query"] = "sand"
+    web.decides("*", lambda _: OTHERS)
+    assert a_week_later(watched) == []
+
+
 def test_works_that_a_service_never_had_are_no_problem(
     watched: House, web: MisbehavingServer
 ) -> None:
