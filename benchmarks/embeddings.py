@@ -1,40 +1,60 @@
 """What a small model adds to `like:` topics: the order of papers, and papers just below the bar.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/embeddings.py FOLDER
+    OPENBLAS_NUM_THREADS=1 python benchmarks/embeddings.py DIRECTORY [--vectors FILE.npz]
 
-FOLDER has labelled sets, as JSON lines with `title`, `abstract` and `wanted`, and `topics.json`
-with the title of each: systematic reviews, whose titles are the texts. And `areas.jsonl.gz`, papers
-of conferences by area, whose names are texts, of which the first `AREAS` by their hash are read.
-The packaged model (`tests/servers/minilm.py`) takes some minutes. Numbers are chosen on `CHOSEN_ON`
-and half of the areas, and reported on the others.
+DIRECTORY and the sets are those of `benchmarks/like.py`: six reviews by their titles, eleven areas
+by their headings, and four lists by a sentence each. Numbers are chosen on every second of each
+kind, and reported on the others. Of each review and of the areas the first by the hash of their
+titles are read, as the packaged model (`tests/servers/minilm.py`) takes a second for two papers;
+`--vectors` keeps what it said.
 """
 
 from __future__ import annotations
 
-import gzip
+import argparse
 import hashlib
-import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from like import Labelled, kind, labelled, nearness
+
 from monitor.embeddings.server import MOST_CHARS
-from monitor.match.language.tree import Like
-from monitor.match.like import LOWEST_BAR, choose_bar, learn_words, like_leaf
-from monitor.match.meaning.evaluate import View
-from monitor.model import LikeText, LikeWords, Paper
+from monitor.match.like import JUST_BELOW, LOWEST_BAR, choose_bar, learn_words
+from monitor.model import LikeText
 from monitor.pipeline.embeddings import COMPARED, text_of
 from monitor.pipeline.order import _beside_words
 from tests.servers.minilm import MiniLM
 
-CHOSEN_ON = ("Yang-2016", "Nelson_2002")
-REPORTED_ON = ("Shahin-2017", "van_der_Valk_2021")
-AREAS = 900
-SHARES = (0.6, 0.7, 0.8, 0.9)
+MOST = {"review": 400, "area": 900, "list": 900}
+SHARES = (0.6, JUST_BELOW, 0.8, 0.9)
 QUANTILES = (0.25, 0.5, 0.75, 0.9)
 # Papers that came in a day, by which the bars of topics are put.
 A_DAY = 50
+
+
+class Vectors:
+    """The vectors of texts, each asked of the model once, in two bytes a number as in the store."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file, self._model = file, MiniLM()
+        self._rows: dict[str, np.ndarray] = {}
+        if file and file.exists():
+            kept = np.load(file)
+            self._rows = dict(zip(kept["texts"].tolist(), kept["rows"], strict=True))
+
+    def of(self, texts: Sequence[str]) -> np.ndarray:
+        """Return a row for each text."""
+        names = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        new = [at for at, name in enumerate(names) if name not in self._rows]
+        if new:
+            rows = self._model.encode([texts[at] for at in new]).astype(np.float16)
+            self._rows |= zip([names[at] for at in new], rows, strict=True)
+            if self._file:
+                every = np.array(list(self._rows.values()))
+                np.savez(self._file, texts=list(self._rows), rows=every)
+        return np.array([self._rows[name] for name in names], np.float32)
 
 
 class Topic(NamedTuple):
@@ -46,31 +66,19 @@ class Topic(NamedTuple):
     wanted: list[bool]
 
 
-def by_hash(title: str) -> int:
-    return int(hashlib.sha256(title.encode()).hexdigest(), 16)
+def read(of: Labelled, vectors: Vectors) -> Topic:
+    """Return how near the first papers of a set are."""
+    order = sorted(range(len(of.papers)), key=lambda at: by_hash(of.papers[at].title))
+    at = order[: MOST[kind(of)]]
+    papers = [of.papers[i] for i in at]
+    [vector] = vectors.of([of.text[:MOST_CHARS]])
+    near = vectors.of([text_of(paper) for paper in papers]) @ vector
+    words = nearness(learn_words(of.text), papers)
+    return Topic(of.name, words.tolist(), near.tolist(), [of.wanted[i] for i in at])
 
 
-def read(file: Path) -> list[dict[str, object]]:
-    with gzip.open(file) as lines:
-        return [json.loads(line) for line in lines]
-
-
-def measure(
-    name: str,
-    text: str,
-    papers: Sequence[Paper],
-    vectors: object,
-    wanted: list[bool],
-    model: MiniLM,
-) -> Topic | None:
-    words = learn_words(text)
-    if not words or not any(wanted):
-        return None
-    leaf: Like = like_leaf(LikeWords(words, 0.0))
-    closeness = [View(paper, ()).closeness(leaf) for paper in papers]
-    [vector] = model.encode([text[:MOST_CHARS]])
-    near = [float(number) for number in vectors @ vector]
-    return Topic(name, closeness, near, wanted)
+def by_hash(title: str) -> str:
+    return hashlib.sha256(title.encode()).hexdigest()
 
 
 def average_precision(scores: Sequence[float], wanted: Sequence[bool]) -> float:
@@ -113,11 +121,16 @@ def add(topic: Topic, share: float, quantile: float) -> tuple[int, int, int, int
     return (*counts, *hits)  # type: ignore[return-value]
 
 
-def report(name: str, topics: Sequence[Topic]) -> None:
-    print(f"\n## {name}: {', '.join(topic.name for topic in topics)}\n")
-    orders = [order(topic) for topic in topics]
-    means = [sum(column) / len(orders) for column in zip(*orders, strict=True)]
-    print("average precision by words {:.3f}, by the model {:.3f}, by both {:.3f}".format(*means))
+def report(name: str, of_kinds: dict[str, list[Topic]]) -> None:
+    print(f"\n## {name}\n\n| | by words | by the model | by both | match | wanted |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    topics = [topic for of_kind in of_kinds.values() for topic in of_kind]
+    for label, those in (*of_kinds.items(), ("all", topics)):
+        means = np.mean([order(topic) for topic in those], axis=0)
+        found = [(len(at), sum(t.wanted[i] for i in at)) for t in those for at in [matched(t)[1]]]
+        count, wanted = map(sum, zip(*found, strict=True))
+        values = " | ".join(f"{mean:.3f}" for mean in means)
+        print(f"| {label} ({len(those)}) | {values} | {count} | {wanted / max(count, 1):.0%} |")
     print("\n| share of the bar | quantile | match | wanted | near | wanted | added | wanted |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for share in SHARES:
@@ -130,30 +143,18 @@ def report(name: str, topics: Sequence[Topic]) -> None:
             )
 
 
-def main(folder: Path) -> None:
-    model = MiniLM()
-    names: Mapping[str, dict[str, object]] = json.loads((folder / "topics.json").read_text())
-    parts: dict[str, list[Topic]] = {"chosen on": [], "reported on": []}
-    for part, sets in (("chosen on", CHOSEN_ON), ("reported on", REPORTED_ON)):
-        for name in sets:
-            rows = read(folder / f"{name}.jsonl.gz")
-            papers = [Paper(str(row["title"]), abstract=str(row["abstract"] or "")) for row in rows]
-            wanted = [bool(row["wanted"]) for row in rows]
-            vectors = model.encode([text_of(paper) for paper in papers])
-            topic = measure(name, str(names[name]["title"]), papers, vectors, wanted, model)
-            parts[part] += [topic] if topic else []
-    rows = sorted(read(folder / "areas.jsonl.gz"), key=lambda row: by_hash(str(row["title"])))
-    rows = rows[:AREAS]
-    papers = [Paper(str(row["title"]), abstract=str(row["abstract"] or "")) for row in rows]
-    vectors = model.encode([text_of(paper) for paper in papers])
-    for area in names["areas"]["areas"]:  # type: ignore[attr-defined]
-        wanted = [area in row["areas"] for row in rows]  # type: ignore[operator]
-        topic = measure(area, area, papers, vectors, wanted, model)
-        part = "chosen on" if by_hash(area) % 2 else "reported on"
-        parts[part] += [topic] if topic else []
-    for part, topics in parts.items():
-        report(part, topics)
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("directory", type=Path)
+    options.add_argument("--vectors", type=Path)
+    chosen = options.parse_args()
+    vectors = Vectors(chosen.vectors)
+    parts: dict[bool, dict[str, list[Topic]]] = {True: {}, False: {}}
+    for of in labelled(chosen.directory):
+        parts[of.chosen_on].setdefault(kind(of), []).append(read(of, vectors))
+    report("chosen on", parts[True])
+    report("reported", parts[False])
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -170,7 +170,7 @@ def precision(directory: Path, *, tried: bool) -> None:
                     [
                         average_precision(each, learn, examples)
                         for each in sets
-                        if each.chosen_on is chosen_on and _kind(each) == kind
+                        if each.chosen_on is chosen_on and kind(each) == kind
                     ]
                     for kind in ("review", "area", "list")
                 ]
@@ -183,7 +183,7 @@ def precision(directory: Path, *, tried: bool) -> None:
             print(f"| {label} | {values} |", flush=True)
 
 
-def _kind(of: Labelled) -> str:
+def kind(of: Labelled) -> str:
     first = of.name.partition(" ")[0]
     return first if first in ("area", "list") else "review"
 

@@ -38,7 +38,7 @@ _POSITION = 100_000
 MAX_TEXT = 20_000
 
 # The bar where the stored papers say nothing else, and the lowest that it is put at.
-BAR, LOWEST_BAR = 0.35, 0.25
+BAR, LOWEST_BAR = 0.38, 0.25
 # A paper just below the bar has this share of it.
 JUST_BELOW = 0.7
 # Papers a day that a bar lets through at most, if it is not set, and at least (one in three days).

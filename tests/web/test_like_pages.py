@@ -14,14 +14,14 @@ def test_a_text_is_tried_with_its_words_and_the_bar(house: House) -> None:
     house.run(WEB, NEARLY, BANDITS)
     with pages(house) as (_, client):
         shown = client.get("/try", params={"like": TEXT}).text
-        above, below = shown.split("Below the bar of 0.35")
+        above, below = shown.split("Below the bar of 0.38")
         assert ("Nearness 0.5" in above, above.count("Nearness"), below.count("Nearness")) == (
             True,
             1,
             1,
         )
-        assert "<strong>1 paper</strong> of the newest 3 reaches the bar of 0.35" in shown
-        assert "at_least: 0.35" in shown and "agents-that-use-a-web-browser-or-a-phone:" in shown
+        assert "<strong>1 paper</strong> of the newest 3 reaches the bar of 0.38" in shown
+        assert "at_least: 0.38" in shown and "agents-that-use-a-web-browser-or-a-phone:" in shown
         assert TEXT in shown.split("<textarea")[1].split("</textarea>")[0]
         refused = client.get("/try", params={"like": "the of and"})
         assert (
@@ -51,7 +51,7 @@ def test_a_topic_shows_its_words(house: House) -> None:
     with pages(house) as (_, client):
         for name in ("browsing", "both"):
             shown = client.get(f"/topics/{name}").text
-            assert "from a nearness of 0.35 on. Version 1" in shown and "browser" in shown
+            assert "from a nearness of 0.38 on. Version 1" in shown and "browser" in shown
         assert "like=agents%20that%20use" in client.get("/topics/browsing").text
         pressed = client.post("/topics/browsing/relearn", headers=SAME_ORIGIN)
         assert pressed.status_code == 303

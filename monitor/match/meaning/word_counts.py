@@ -1,4 +1,7 @@
-"""In how many papers of every field each word is: the shipped counts of 10,000 papers.
+"""In how many papers each word is: the shipped counts of 10,000 papers of two fields.
+
+Half of them are of computing with robotics, half of medicine and the life sciences with chemistry,
+so that no field's own subjects count as common words of all.
 
 A word is known by a hash of its form (`monitor.text`) to one of 2^18 places, so that rare words may
 share one. `benchmarks/count_words.py` makes `word_counts.z`.
