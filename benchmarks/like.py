@@ -170,9 +170,9 @@ def precision(directory: Path, *, tried: bool) -> None:
                     [
                         average_precision(each, learn, examples)
                         for each in sets
-                        if each.chosen_on is chosen_on and kind(each) == kind
+                        if each.chosen_on is chosen_on and kind(each) == name_of_kind
                     ]
-                    for kind in ("review", "area", "list")
+                    for name_of_kind in ("review", "area", "list")
                 ]
                 row += [
                     *map(statistics.mean, of_kinds),
