@@ -32,7 +32,7 @@ from rank import rows
 
 from monitor.cli.read import read_files
 from monitor.match import Query, TopicIndex, choose_bar, learn_words
-from monitor.match.like import EXAMPLE_WORDS, EXAMPLES_WEIGHT, like_leaf
+from monitor.match.like import BAR, EXAMPLE_WORDS, EXAMPLES_WEIGHT, like_leaf
 from monitor.match.meaning.explain import MOST
 from monitor.model import LikeText, LikeWord, LikeWords, Paper
 from monitor.resources import resource
@@ -212,7 +212,7 @@ def cost(path: Path) -> None:
         topics: dict[Hashable, Query | str] = {"query": "robot"}
         for number, paper in enumerate(papers[:count]):
             words = learn_words(f"{paper.title}. {paper.abstract[:100]}")
-            topics[number] = Query("", like_leaf(LikeWords(words, 0.35)))
+            topics[number] = Query("", like_leaf(LikeWords(words, BAR)))
         index = TopicIndex(topics)
         index.scores(papers[:1_024])
         begin = time.process_time()

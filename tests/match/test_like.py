@@ -41,6 +41,12 @@ def test_rare_words_weigh_most_and_those_of_sentences_nothing():
     assert weights == sorted(weights, reverse=True) and 990 < sum(weights) < 1_010
 
 
+def test_common_words_of_medicine_weigh_as_little_as_those_of_computing():
+    weights = {word.form: word.weight for word in learn_words("robots for patients in a browser")}
+    assert 0.8 < weights["patient"] / weights["robot"] < 1.25
+    assert weights["browser"] > 2 * max(weights["patient"], weights["robot"])
+
+
 def test_words_are_kept_as_they_were_written():
     assert {w.form: w.written for w in learn_words("GUI Policies")} == {
         "gui": "GUI",
