@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
+from typing import TextIO
 from zoneinfo import ZoneInfo
 
 from rich import box
@@ -32,13 +33,22 @@ STYLES = {
     "unchanged": "dim",
 }
 
-console = Console(highlight=False, width=None if sys.stdout.isatty() else UNWATCHED)
-stderr = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else UNWATCHED)
+
+def _console(stream: TextIO, *, is_stderr: bool = False) -> Console:
+    # Titles may have what rich would replace with an emoji: ":fire:".
+    width = None if stream.isatty() else UNWATCHED
+    return Console(stderr=is_stderr, highlight=False, emoji=False, width=width)
+
+
+console, stderr = _console(sys.stdout), _console(sys.stderr, is_stderr=True)
 
 
 @contextmanager
 def reading() -> Iterator[Callable[[Run], None]]:
     """Show a spinner with the papers read so far, if stderr is a terminal."""
+    if not stderr.is_terminal:
+        yield lambda run: None
+        return
     with stderr.status("Reading papers") as status:
 
         def on_progress(run: Run) -> None:

@@ -143,7 +143,9 @@ def test_the_demo_rates_nothing_again_that_was_taken_back(
 
 
 def test_a_row_is_a_line_however_long_and_markup_in_it_is_text(house: House, say: Say):
-    title = "The [bold]Agents[/bold] of [/] Language [link=x]Models[/link]" + " and More" * 15
+    title = (
+        "The [bold]Agents[/bold] :fire: of [/] Language [link=x]Models[/link]" + " and More" * 15
+    )
     house.add(
         "a-name-of-a-dump-that-is-longer-than-any-terminal-would-be.txt",
         (title, "We study language and agents in [red]brackets[/red] of all kinds."),
