@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -486,17 +487,25 @@ def escape_mrkdwn(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+# From the first wide letter on. Dashes and quotes are among them, and are narrow.
+_PERHAPS_WIDE = re.compile("[\u1100-\U0010ffff]")
+
+
+def _fill(letter: re.Match[str]) -> str:
+    return f"\0{letter[0]}" if east_asian_width(letter[0]) in "WF" else letter[0]
+
+
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Break `text` into lines of at most `width` columns, each led by `indent`.
 
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
-    is_narrow = max(text, default="") < "\u1100"  # the first wide letter
+    is_narrow = _PERHAPS_WIDE.search(text) is None
     if is_narrow and len(indent) + len(text) <= width:  # as most titles
         return [indent + text] if text else []
     filled = text
     if not is_narrow:  # textwrap counts characters: a filler stands before each wide letter
-        filled = "".join(f"\0{c}" if east_asian_width(c) in "WF" else c for c in text)
+        filled = _PERHAPS_WIDE.sub(_fill, text)
     lines = textwrap.wrap(
         filled, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
