@@ -118,6 +118,10 @@ class JinjaTemplates:
         zulip = _markdown_environment(loader, _ZULIP, escape_zulip)
         self._json.filters["markdown"] = partial(_paragraphs, self._markdown)
         self._json.filters["zulip"] = partial(_paragraphs, zulip)
+        self._said = said_once.SaidOfDigest()
+        self._environments = self._html, self._text, self._slack, self._json, self._markdown
+        for environment in self._environments:
+            environment.filters["said_once"] = self._said
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
 
     @cached_property
@@ -140,7 +144,8 @@ class JinjaTemplates:
 
     def release(self) -> None:
         """Let go of what was written once for the digests of a run."""
-        for environment in (self._html, self._text, self._slack, self._json, self._markdown):
+        self._said.release()
+        for environment in self._environments:
             environment.kept.clear()
 
     def faults(self) -> list[Fault]:

@@ -40,6 +40,8 @@ class SaidOnce:
 
 
 NOTHING = SaidOnce()
+# A digest has a group for each topic.
+_MOST_SAID = 1_000
 
 
 def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = None) -> SaidOnce:
@@ -49,6 +51,28 @@ def said_once(shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = 
     """
     groups = shown.groups if isinstance(shown, Digest) else (shown,)
     return said_of([entry for group in groups for entry in group.entries], zone, before)
+
+
+class SaidOfDigest:
+    """`said_once` for one digest after the other: each of its forms asks for the same facts."""
+
+    def __init__(self) -> None:
+        # With each key what its first part is the id of, which no other value has until then.
+        self._said: dict[tuple[int, str, SaidOnce | None], tuple[object, SaidOnce]] = {}
+
+    def __call__(
+        self, shown: Digest | DigestGroup, zone: str, before: SaidOnce | None = None
+    ) -> SaidOnce:
+        key = id(shown), zone, before
+        known = self._said.get(key)
+        if known is None:
+            if isinstance(shown, Digest) or len(self._said) >= _MOST_SAID:
+                self._said.clear()
+            known = self._said[key] = shown, said_once(shown, zone, before)
+        return known[1]
+
+    def release(self) -> None:
+        self._said.clear()
 
 
 def said_of(entries: Sequence[DigestPaper], zone: str, before: SaidOnce | None = None) -> SaidOnce:
