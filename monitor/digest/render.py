@@ -35,6 +35,7 @@ from jinja2 import (
 from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, said_once, sections, wording
@@ -269,7 +270,7 @@ def _environment(
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS, mark=mark)
-    environment.kept = {}
+    environment.kept, environment.opened = {}, {}
     return environment
 
 
@@ -456,6 +457,7 @@ def _with_location(name: str, error: Exception) -> TemplateError:
 class _Template(Template):
     """A template. What one of ours writes of a paper is kept for the other digests of a run."""
 
+    environment: _Sandbox
     is_shared = is_line = False
 
     @classmethod
@@ -470,24 +472,40 @@ class _Template(Template):
         return template
 
     def render(self, *args: Any, **kwargs: Any) -> str:
-        """Look for what is kept before Jinja makes a context, which takes longer than that."""
-        write = super().render
-        return next(self._write(write, *args)) if self.is_shared else write(*args, **kwargs)
+        if not self.is_shared:
+            return super().render(*args, **kwargs)
+        try:
+            [text] = self.root_render_func(*args)
+        except Exception:
+            self.environment.handle_exception()
+        return text
+
+    def new_context(
+        self,
+        vars: dict[str, Any] | None = None,
+        shared: bool = False,
+        locals: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return the values alone of what is shared: a context takes longer than to find it."""
+        if not (self.is_shared and shared):
+            return super().new_context(vars, shared, locals)
+        given = (item for item in (locals or {}).items() if item[1] is not missing)
+        return {**(vars or {}), **dict(given)}
 
     def _write(
-        self, write: Callable[[Any], Iterable[str]], context: Mapping[str, Any] | Context
+        self, write: Callable[[Context], Iterable[str]], values: dict[str, Any]
     ) -> Iterator[str]:
         """Write a paper, unless one with the same inputs was written for another digest."""
-        assert isinstance(self.environment, _Sandbox)
-        kept, entry, digest = self.environment.kept, context["entry"], context["digest"]
-        topics, said = ((), None) if self.is_line else (entry.matched, context.get("said"))
+        kept, entry, digest = self.environment.kept, values["entry"], values["digest"]
+        topics, said = ((), None) if self.is_line else (entry.matched, values.get("said"))
         key = self.name, entry.paper_id, topics, digest.timezone, digest.about.papers_url, said
         inputs = _INPUTS(entry)
         before = kept.get(key)
         if before is None or before[0] != inputs:
             if len(kept) >= _MOST_KEPT:
                 kept.clear()
-            before = kept[key] = inputs, "".join(write(context))
+            text = "".join(write(super().new_context(values)))
+            before = kept[key] = inputs, text
         yield before[1]
 
 
@@ -496,12 +514,22 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     template_class = _Template
     kept: _Kept
+    opened: dict[str, Template]
 
     def drop_changed(self) -> None:
         """Let changed templates be read again. Jinja by itself looks at each inclusion."""
         assert self.cache is not None
         if not all(template.is_up_to_date for template in self.cache.values()):
             self.cache.clear()
+            self.opened.clear()
+
+    def get_template(self, name: str | Template, *args: Any, **kwargs: Any) -> Template:
+        """Look for what was opened in a plain dictionary: that of Jinja locks and sorts itself."""
+        if not isinstance(name, str):
+            return super().get_template(name, *args, **kwargs)
+        if (template := self.opened.get(name)) is None:
+            template = self.opened[name] = super().get_template(name, *args, **kwargs)
+        return template
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if attribute in _FIELDS.get(type(obj), ()):
