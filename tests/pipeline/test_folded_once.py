@@ -8,6 +8,7 @@ from monitor.identity.mojibake import repair
 from monitor.model import Paper
 from monitor.store.engine.database import Database
 from monitor.text import plain
+from monitor.text.folding import fold
 from tests.counting import calls
 from tests.pipeline.desk import read
 from tests.store.scenes import DAY, NOW
@@ -67,6 +68,19 @@ def test_what_is_compared_with_several_papers_is_folded_once(store: Database) ->
     assert once(repaired, (paper.title for paper in every))
     assert once(repaired, (paper.venue for paper in every))
     assert once(folded, (paper.abstract for paper in every))
+
+
+def test_the_abstract_of_a_new_paper_is_folded_once_in_ingest(store: Database) -> None:
+    """A title is folded for each kind of key that it makes: see docs/decisions/0003-engine.md."""
+    title, abstract = "Tölpel über Häfen", "Tölpel — gannets — fly."
+    keys = {"doi": "10.1000/gannets"}
+    new = record(store.dialect.title(), title, abstract, "Häfen", keys, "n1")
+    with calls(plain) as folded, calls(fold) as placed:
+        read(store, "cliffs", new)
+        read(store, "cliffs", new, now=NOW + DAY)  # it is as it was
+    assert once(folded, (new.abstract,))
+    assert (folded[new.title], placed[new.title]) == (2, 1)
+    assert {folded[name] for name in new.authors} == {1}
 
 
 def once(counted: Mapping[str, int], texts: Iterable[str]) -> bool:
