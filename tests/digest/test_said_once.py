@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,7 @@ from monitor.digest.draft import draft
 from monitor.digest.excerpt import excerpt, headline, whole_abstract
 from monitor.digest.explain import explain_papers
 from monitor.digest.render import JinjaTemplates
-from monitor.digest.said_once import said_once, sentence
+from monitor.digest.said_once import SaidOfDigest, said_once, sentence
 from monitor.digest.wording import short_why
 from monitor.model import Digest, ListedDay, Paper
 from tests.digest.samples import digest, find, news
@@ -39,6 +40,22 @@ def test_what_all_papers_share_is_one_sentence():
     assert sentence(said_once(listed(3), ZONE)) == (
         "All listed 19 Nov, from daily-page; titles lead to a search on Google Scholar."
     )
+
+
+def test_what_papers_share_is_found_once_for_all_forms_of_a_digest():
+    find_shared, first, second = SaidOfDigest(), listed(6, topics=2), listed(3)
+    of_all = find_shared(first, ZONE)
+    of_groups = [find_shared(group, ZONE, of_all) for group in first.groups]
+    assert (of_all, of_groups[0]) == (
+        said_once(first, ZONE),
+        said_once(first.groups[0], ZONE, of_all),
+    )
+    assert find_shared(first, ZONE) is of_all
+    again = [find_shared(group, ZONE, of_all) for group in first.groups]
+    assert all(map(operator.is_, again, of_groups))
+    assert find_shared(first, "Asia/Tokyo") is not of_all
+    assert find_shared(second, ZONE) == said_once(second, ZONE)
+    assert find_shared(first, ZONE) is not of_all  # that of a digest before is let go
 
 
 def test_what_differs_is_not_said_of_all():
