@@ -44,6 +44,8 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
     origin, stored = explanation.origin, explanation.origin.stored
     withdrawn = ", withdrawn" if stored.paper.withdrawn else ""
     yield "Paper", f"{stored.id}, first seen {at(stored.first_seen)}{withdrawn}"
+    if stored.paper.affiliations:
+        yield "Affiliations", "; ".join(stored.paper.affiliations)
     for scheme in stored.paper.keys:
         for value in stored.paper.identifiers(scheme):
             key = f"{scheme}:{value}"

@@ -278,6 +278,7 @@ def _reference(record: FoundPaper) -> dict[str, Any]:
             ", ".join(filter(None, (author.family, author.given, author.suffix)))
             for author in citation.authors
         ],
+        "author_address": "; ".join(paper.affiliations),
         "abstract": one_line(paper.abstract),
         "journal_name": citation.venue if is_article else "",
         "secondary_title": citation.venue if is_in_venue and not is_article else "",

@@ -102,7 +102,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `links` are addresses of what belongs to it (code, project), `upvotes` those of its source.
     `notices` are retractions, concerns and corrections that its record names. `site_note` is what
-    the site adds to its record; nothing is matched, searched or compared with it.
+    the site adds to its record; nothing is matched, searched or compared with it. `affiliations`
+    are the institutions of its authors, each once, in the words of the record.
     """
 
     title: str
@@ -131,6 +132,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     keys_in_text: Mapping[str, str | tuple[str, ...]] = {}
     notices: tuple[Paper, ...] = ()
     site_note: SiteNote | None = None
+    affiliations: tuple[str, ...] = ()
 
     def identifiers(self, scheme: str) -> tuple[str, ...]:
         values = self.keys.get(scheme, ())

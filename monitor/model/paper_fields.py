@@ -100,6 +100,7 @@ FIELDS = (
     PaperField("title", Form.TEXT, _whole, MATCHED | INDEXED | IN_JSON),
     PaperField("abstract", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON),
     PaperField("authors", Form.LIST, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP),
+    PaperField("affiliations", Form.JSON, bool, FILLED | PURGED | IN_JSON | LOOKED_UP),
     PaperField("venue", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP),
     # Filled with its precision.
     PaperField("published", Form.MOMENT, _presence, IN_JSON | LOOKED_UP),

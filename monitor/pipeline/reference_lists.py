@@ -105,7 +105,7 @@ def _decisions(
     records = candidates.with_store_facts(tx, [record for _, record in usable.values()])
     decisions: dict[str, list[Decision]] = defaultdict(list)
     for (id, (entry, _)), record in zip(usable.items(), records, strict=True):
-        paper = structs.replace(record.paper, venue="", type="", about={})
+        paper = structs.replace(record.paper, venue="", type="", about={}, affiliations=())
         after = combine(known[id], paper)
         filled = [
             name

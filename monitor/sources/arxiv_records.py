@@ -13,7 +13,16 @@ from xml.etree.ElementTree import Element
 from msgspec.structs import replace
 
 from monitor.model import Paper
-from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
+from monitor.sources.api.values import (
+    MAX_NAMES,
+    NoPaperError,
+    Record,
+    arxiv_link,
+    get_list,
+    get_text,
+    terms,
+)
+from monitor.sources.fields.affiliations import affiliations
 from monitor.sources.fields.dates import FIRST_ONLINE, parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.markup import text
@@ -63,6 +72,11 @@ def paper_of_fields(record: Record) -> Paper:
         title=record.title("title"),
         abstract=abstract,
         authors=tuple(names[:MAX_NAMES]),
+        affiliations=affiliations(
+            accents(get_text(part))
+            for person in get_list(record.value, "authors_parsed")
+            for part in (person[3:] if isinstance(person, list) else ())
+        ),
         venue=record.plain("journal-ref"),
         published=published,
         updated=within_reason(updated, record.now, FIRST_ONLINE) or published,
@@ -82,7 +96,10 @@ def _fields(metadata: Element) -> dict[str, object]:
         fields.setdefault(local(child), "".join(child.itertext()))
     fields["doi"] = " ".join(every(metadata, "doi"))
     fields["authors_parsed"] = [
-        [person.findtext(f"{{*}}{name}") for name in ("keyname", "forenames", "suffix")]
+        [
+            *(person.findtext(f"{{*}}{name}") for name in ("keyname", "forenames", "suffix")),
+            *every(person, "affiliation"),
+        ]
         for person in metadata.iterfind("{*}authors/*")
     ]
     fields["versions"] = [

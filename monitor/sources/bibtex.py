@@ -24,6 +24,7 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.api.values import MAX_NAMES, arxiv_link, doi_link, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
+from monitor.sources.fields.affiliations import split_affiliations
 from monitor.sources.fields.dates import day_of, partial_date, within_reason
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
 from monitor.sources.fields.identifiers import Identifiers, arxiv_id, identifiers_by_place
@@ -53,6 +54,7 @@ _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
 _PARTS = re.compile(r"\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
+_OF_AUTHOR = re.compile(r"\((?:corresponding|reprint) author\)", re.IGNORECASE)
 _BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
 MAX_BLOCK_CHARS = 4 * MAX_ENTRY  # most of them are of the entry
 
@@ -168,6 +170,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         title=f"{title}: {subtitle}" if subtitle else title,
         abstract=_text(fields, "abstract"),
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
+        affiliations=_affiliations(fields),
         venue=_venue(fields),
         year=year,
         published=within_reason(published, now),
@@ -182,6 +185,12 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         version=own.version,
         raw_id=text(key)[:300],
     )
+
+
+def _affiliations(fields: Fields) -> tuple[str, ...]:
+    """Return the institutions; the `affiliation` of Web of Science has people's names as well."""
+    written = fields.get("affiliations") or fields.get("affiliation", "")
+    return () if _OF_AUTHOR.search(written) else split_affiliations([unlatex(written)])
 
 
 def _venue(fields: Fields) -> str:

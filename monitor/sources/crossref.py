@@ -45,6 +45,7 @@ from monitor.sources.api.values import (
     title_of,
 )
 from monitor.sources.api.windows import FilterOptions, PageRequest
+from monitor.sources.fields.affiliations import affiliations
 from monitor.sources.fields.dates import partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of, pairs_of
 from monitor.sources.fields.markup import unescape_tags
@@ -201,6 +202,11 @@ class Crossref(ApiSource, AboutSource):
             title=title,
             abstract=_abstract(record.text("abstract")),
             authors=record.names("author", "editor"),
+            affiliations=affiliations(
+                _unescape_once_more(of_author.text("name"))
+                for author in record.items("author")
+                for of_author in author.items("affiliation")
+            ),
             venue=plain_text(_unescape_once_more(_venue(record))),
             year=year,
             published=published,

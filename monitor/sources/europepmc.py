@@ -14,6 +14,7 @@ from monitor.model import Authority, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, doi_page, names_of, plain_text, terms
 from monitor.sources.api.windows import PageRequest, QueryOptions
+from monitor.sources.fields.affiliations import affiliations
 from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.text import A_GENERATION
@@ -56,6 +57,7 @@ class EuropePmc(ApiSource):
             title=record.title("title"),
             abstract=record.plain("abstractText"),
             authors=names_of(_authors(record)),
+            affiliations=affiliations(_addresses(record)),
             venue=record.plain(*_VENUES),
             year=record.year("pubYear", "journalInfo.yearOfPublication", at=published),
             published=published,
@@ -94,6 +96,16 @@ def _authors(record: Record) -> Iterator[str]:
         yield f"{first} {family}" if first and family else whole or family
     if not people:
         yield from map(_given_first, record.text("authorString").rstrip(".").split(", "))
+
+
+def _addresses(record: Record) -> Iterator[str]:
+    """Yield the affiliations of each author, else that of the first."""
+    of_authors = [
+        affiliation.text("affiliation")
+        for person in record.items("authorList.author")
+        for affiliation in person.items("authorAffiliationDetailsList.authorAffiliation")
+    ]
+    return iter(of_authors or record.texts("affiliation"))
 
 
 def _given_first(name: str) -> str:

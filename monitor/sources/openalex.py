@@ -5,7 +5,7 @@ https://developers.openalex.org: /works with cursor paging; any field may be nul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from pydantic import SecretStr
@@ -14,6 +14,7 @@ from monitor.model import RETRACTION, Authority, Bound, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, words_in
 from monitor.sources.api.windows import ApiKey, FilterOptions, OverlapDays, PageRequest
+from monitor.sources.fields.affiliations import affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.publication_types import type_of
@@ -57,6 +58,7 @@ class OpenAlex(ApiSource):
             title=record.title("title", "display_name"),
             abstract=plain_text(in_order(record.at("abstract_inverted_index").value)),
             authors=names_of(p.text("author.display_name", "raw_author_name") for p in people),
+            affiliations=affiliations(_institutions(people)),
             venue=record.plain(*_VENUES),
             year=record.year("publication_year", at=dated),
             published=within_reason(_day_or_year(dated), record.now),
@@ -95,6 +97,16 @@ def _name(address: str) -> str:
     """Return "https://openalex.org/W123" as W123."""
     name = address.rstrip("/").rsplit("/", 1)[-1].upper()
     return name if name[:1] == "W" and name[1:].isdigit() else ""
+
+
+def _institutions(people: Iterable[Record]) -> Iterator[str]:
+    """Yield the institutions of each author; what the paper says, where OpenAlex knows none."""
+    for person in people:
+        known = [one.text("display_name") for one in person.items("institutions")]
+        if any(known):
+            yield from known
+        else:
+            yield from person.texts("raw_affiliation_strings")
 
 
 def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,7 @@ from monitor.sources.api.about import AboutOptions, AboutSource
 from monitor.sources.api.values import NO_TITLE, NoPaperError, doi_link, year_of
 from monitor.sources.api.windows import UNTIL, ApiKey, Outline, PageRequest, Window
 from monitor.sources.base import failure, reading
+from monitor.sources.fields.affiliations import affiliations
 from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import (
     Keys,
@@ -308,6 +309,10 @@ def _paper(record: Element, now: datetime) -> Paper:
         title=title,
         abstract=_sections(_find(body, "Abstract")) or _other_abstract(inner),
         authors=_authors(names),
+        # Until 2014 records had that of the first author alone, not in an AffiliationInfo.
+        affiliations=affiliations(
+            _all(place) for author in _valid(names) for place in author.iter("Affiliation")
+        ),
         venue=_text_at(body, "Journal/Title", "Book/BookTitle")
         or _text_at(inner, "MedlineJournalInfo/MedlineTA"),
         # A chapter may be decades newer than its book.
@@ -358,8 +363,11 @@ def _sections(abstract: Element) -> str:
 
 
 def _authors(names: Element) -> tuple[str, ...]:
-    authors = names.iterfind("Author")
-    return tuple(filter(None, (_name(a) for a in authors if a.get("ValidYN") != "N")))
+    return tuple(filter(None, map(_name, _valid(names))))
+
+
+def _valid(names: Element) -> Iterator[Element]:
+    return (author for author in names.iterfind("Author") if author.get("ValidYN") != "N")
 
 
 def _name(author: Element) -> str:

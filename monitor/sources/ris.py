@@ -34,6 +34,7 @@ from monitor.model import (
 from monitor.sources.api.values import doi_link, names_of, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
+from monitor.sources.fields.affiliations import split_affiliations
 from monitor.sources.fields.dates import parse_date, partial_date, within_reason
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
 from monitor.sources.fields.identifiers import (
@@ -146,6 +147,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         title=title,
         abstract=text(_first(fields, "AB", "N2")),
         authors=_people(fields, ("AU", "A1")) or _people(fields, ("A2", "ED", "A3")),
+        affiliations=split_affiliations(_all(fields, ("AD",))),
         venue=text(_first(fields, *_VENUES)),
         year=year,
         published=within_reason(published, now),
@@ -224,6 +226,7 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         title=title,
         abstract=text(_first(fields, "AB", "OAB")),
         authors=tuple(map(given_name_first, names_of(people))) or names_of(fields.get("CN", ())),
+        affiliations=split_affiliations(fields.get("AD", ())),
         venue=text(_first(fields, "JT", "TA")),
         year=year,
         published=within_reason(parse_date(_first(fields, "DEP")) or issued, now),

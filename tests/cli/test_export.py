@@ -358,9 +358,13 @@ def test_ris_has_the_tags_of_the_standard_and_names_as_reference_managers_read_t
         *("TY  - GEN", "ER  - "),
     ]
     people = ("Ludwig van Beethoven", "Martin King, Jr.", "ATLAS Collaboration", "OpenAI")
-    text = written("ris", Paper("A", authors=people, pdf_url="https://x.org/1"))
+    places = ("Universität Bonn, Bonn, Germany", "CERN")
+    text = written(
+        "ris", Paper("A", authors=people, affiliations=places, pdf_url="https://x.org/1")
+    )
     [reference], [again] = rispy.loads(text), papers_in(Ris, text)
-    assert (again.authors, again.url) == (people, "https://x.org/1")
+    assert (again.authors, again.affiliations) == (people, places)
+    assert (again.url, reference["author_address"]) == ("https://x.org/1", "; ".join(places))
     assert reference["file_attachments1"] == "https://x.org/1"
     assert reference["authors"] == [
         *("van Beethoven, Ludwig", "King, Martin, Jr.", "ATLAS Collaboration", "OpenAI"),

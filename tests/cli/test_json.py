@@ -28,12 +28,12 @@ RUNS = [keys("source document outcome seen new revised known rejected error")]
 DIGESTS = [keys("subscription period papers changes", deliveries=ATTEMPTS)]
 OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
 READ = keys(
-    "title abstract authors venue published published_month year announced listed updated url links"
-    " keys categories type about announce version withdrawn"
+    "title abstract authors affiliations venue published published_month year announced listed"
+    " updated url links keys categories type about announce version withdrawn"
 )
 TEXT = (
-    "title abstract authors venue published published_month year announced listed lists votes"
-    " categories url pdf_url links keys"
+    "title abstract authors affiliations venue published published_month year announced listed"
+    " lists votes categories url pdf_url links keys"
 )
 SIGHTINGS = [
     keys(
@@ -279,7 +279,8 @@ def test_a_script_that_has_no_utf_8_reads_the_same(house: House):
 
 def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
     Path("dumps/one.bib").write_text(
-        "@article{a, title={Plans}, author={Doe, Jane}, year=2014, journal={J}, "
+        "@article{a, title={Plans}, author={Doe, Jane}, affiliation={Sand University}, "
+        "year=2014, journal={J}, "
         "abstract={We plan. Code: https://github.com/doe/plans.}, doi={10.1000/7}, url={https://papers.example.org/7}}"
     )
     house.settings["sources"]["page"] = {"kind": "bibtex", "path": "dumps/*.bib"}
@@ -288,7 +289,7 @@ def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say)
     text = {name: found[name] for name in TEXT.split()}
     assert text == {
         "title": "Plans", "abstract": "We plan. Code: https://github.com/doe/plans.",
-        "authors": ["Jane Doe"], "venue": "J",
+        "authors": ["Jane Doe"], "affiliations": ["Sand University"], "venue": "J",
         "published": None, "published_month": None, "year": 2014, "announced": None, "listed": [],
         "lists": 0, "votes": None,
         "categories": [], "url": "https://papers.example.org/7",

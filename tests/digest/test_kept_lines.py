@@ -72,6 +72,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         **{name: f"https://example.com/{name}" for name in ("url", "pdf_url")},
         **{name: NOW - timedelta(days=5) for name in times},
         "authors": ("Di Four",),
+        "affiliations": ("Sand University",),
         "categories": ("cs.AI",),
         "keys": {"doi": "10.1/2"},
         "about": {"doi": "10.1/3"},

@@ -198,6 +198,7 @@ OTHER: dict[str, Any] = {
     "keys_in_text": {"doi": "10.1000/z"},
     "notices": (Paper("Erratum"),),
     "site_note": SiteNote("Hugging Face", line="It wins."),
+    "affiliations": ("Sand University",),
 }
 
 

@@ -36,10 +36,12 @@ RECORD = Paper(
     listed=(ListedDay(date(2024, 5, 8)),),
     notices=(Paper("Erratum"),),
     site_note=SiteNote("Site", line="Plans."),
+    affiliations=("Sand University",),
 )
 GUESSED = ListedDay(date(2025, 5, 7), year_guessed=True)
 GIVEN = (
-    "authors", "venue", "published", "year", "categories", "url", "pdf_url", "links", "type",
+    "authors", "affiliations", "venue", "published", "year", "categories", "url", "pdf_url", "links",
+    "type",
 )  # fmt: skip
 
 

@@ -73,6 +73,7 @@ class Lie(StrEnum):
 class Work:
     """A paper of the corpus, in the records of the services `at`; `other` is what it lies with.
 
+    `institutions` are those of all authors, as arXiv, Crossref and OpenAlex have them;
     `notices` are those about it (type, DOI, day), as Crossref has them; `becomes` is the DOI of
     what a preprint became; only OpenAlex says that it is `retracted`.
     """
@@ -84,6 +85,7 @@ class Work:
     arxiv: str = ""
     doi: str = ""
     venue: str = ""
+    institutions: tuple[str, ...] = ()
     kind: str = "journal-article"
     summary: str = ""
     code: str = ""
@@ -372,7 +374,12 @@ def _atom(works: Sequence[Work], total: int) -> Answer:
 
 def _entry(work: Work) -> str:
     address = f"https://arxiv.org/abs/{work.arxiv}v1"
-    people = "".join(f"<author><name>{html.escape(name)}</name></author>" for name in work.authors)
+    places = "".join(
+        f"<arxiv:affiliation>{html.escape(one)}</arxiv:affiliation>" for one in work.institutions
+    )
+    people = "".join(
+        f"<author><name>{html.escape(name)}</name>{places}</author>" for name in work.authors
+    )
     doi = f"<arxiv:doi>{html.escape(work.doi)}</arxiv:doi>" if work.doi else ""
     return (
         f"<entry><id>{address.replace('https', 'http')}</id>"
@@ -410,7 +417,12 @@ def _parts(day: str) -> list[int]:
 def _cr(work: Work) -> dict[str, Any]:
     day = _parts(work.day)
     people = [
-        {"given": given, "family": family, "sequence": "additional"}
+        {
+            "given": given,
+            "family": family,
+            "sequence": "additional",
+            "affiliation": [{"name": one} for one in work.institutions],
+        }
         for given, _, family in (name.rpartition(" ") for name in work.authors)
     ]
     return {
@@ -506,7 +518,13 @@ def _oa(work: Work) -> dict[str, Any]:
         "publication_date": work.day,
         "type": work.kind,
         "is_retracted": work.retracted,
-        "authorships": [{"author": {"display_name": name}} for name in work.authors],
+        "authorships": [
+            {
+                "author": {"display_name": name},
+                "institutions": [{"display_name": one} for one in work.institutions],
+            }
+            for name in work.authors
+        ],
         "abstract_inverted_index": dict(places) or None,
         "primary_location": {"source": {"display_name": work.venue} if work.venue else None},
         "best_oa_location": {"pdf_url": work.pdf} if work.pdf else None,

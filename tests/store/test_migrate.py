@@ -319,6 +319,24 @@ def test_the_day_of_a_list_that_a_store_has_as_a_date_is_moved(
     store.close()
 
 
+def test_a_paper_of_before_affiliations_gains_them_without_a_change(blank: str) -> None:
+    paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"}, raw_id="1")
+    store = with_rows(blank, "0048", dict(_rows_of_before(paper)))
+    before = reading(store, papers.get, 1)
+    again = msgspec.structs.replace(paper, affiliations=("Sand University", "Dune Lab"))
+    with store.ingesting() as tx:
+        arrived = store_papers(tx, Chunk("s", [again], DecisionContext(NOW), NOW))
+        after = papers.get(tx, 1)
+        changes = tx.execute(sa.select(schema.change)).all()
+    assert before is not None and after is not None
+    assert [(one.paper_id, one.kind) for one in arrived.decisions] == [(1, None)]
+    assert before.paper.affiliations == ()
+    with_theirs = msgspec.structs.replace(before.paper, affiliations=again.affiliations)
+    assert after == msgspec.structs.replace(before, paper=with_theirs)
+    assert changes == []
+    store.close()
+
+
 def test_what_lists_filled_in_is_no_announcement_any_more(blank: str) -> None:
     paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"})
     rows = dict(_rows_of_before(paper))

@@ -54,6 +54,7 @@ WHOLE = Paper(
     title="Ångström & Σ: $\\alpha$-nets 𝒳",
     abstract="We show.",
     authors=("Ada Lovelace", "李明"),
+    affiliations=("University of California, San Francisco", "北京大学"),
     venue="NeurIPS",
     year=2026,
     published=NOW - DAY,

@@ -30,7 +30,13 @@ from tests.store.scenes import (
     watch,
 )
 
-ONE = Paper("Agents That Plan", "An abstract.", ("Ada Lovelace",), keys={"arxiv": "2601.00001"})
+ONE = Paper(
+    "Agents That Plan",
+    "An abstract.",
+    ("Ada Lovelace",),
+    keys={"arxiv": "2601.00001"},
+    affiliations=("Sand University",),
+)
 TWO = Paper("Folding of Chains", "Another.", ("R. Franklin",), keys={"arxiv": "2601.00002"})
 THREE = Paper("Bandits in Trials", "A third.", ("A. Turing",), keys={"arxiv": "2601.00003"})
 LATER = NOW + 100 * DAY
@@ -56,6 +62,7 @@ def test_a_purged_paper_that_returns_is_known_and_announced_to_nobody(store: Dat
     assert ids(store) == []
     gone = origin(store, 1)
     assert (gone.stored.purged, gone.stored.paper.abstract, gone.changes) == (True, "", ())
+    assert gone.stored.paper.affiliations == ()
     again = read(store, "feed", ONE, replace(TWO, url="https://x.org/2"), now=LATER)
     mirror = read(store, "mirror", replace(ONE, keys={}, raw_id="m"), now=LATER)
     kinds = [decision.kind for decision in (*again.decisions, *mirror.decisions)]

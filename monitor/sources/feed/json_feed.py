@@ -32,7 +32,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """The fields of one entry, still as mark-up.
 
     `names` are the values of its author fields, `identifiers` of those for identifiers, beside its
-    `id`, `links` its addresses; dates are aware, and `issued` is that of the whole feed.
+    `id`, `links` its addresses; dates are aware, and `issued` is that of the whole feed. What its
+    authors' `affiliations` are is known of entries of arXiv's API alone.
     """
 
     title: str = ""
@@ -51,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     announce: str = ""
     venue: str = ""
     comment: str = ""
+    affiliations: tuple[str, ...] = ()
 
     def size(self) -> int:
         short = (self.title, self.id, self.link, self.venue, *self.names, *self.categories)

@@ -19,6 +19,7 @@ from monitor.sources.feed.json_feed import Entry, read_json
 from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import read_xml
 from monitor.sources.fields import MAX_ENTRY, markup
+from monitor.sources.fields.affiliations import affiliations
 from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import identifiers_by_place
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link
@@ -105,6 +106,7 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         title=title,
         abstract=abstract,
         authors=_authors(entry.names or (card.names or byline,), "arxiv" in keys),
+        affiliations=affiliations(map(accents, entry.affiliations)),
         venue="" if venue == title else venue,  # Taylor & Francis give the article's title
         published=published,
         updated=within_reason(entry.updated, now, FIRST_ONLINE),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from time import struct_time
 from typing import Any
+from xml.etree.ElementTree import Element
 from xml.parsers import expat
 from xml.sax import SAXException
 
@@ -18,11 +19,13 @@ from monitor.errors import DocumentError
 from monitor.sources.feed.json_feed import MAX_ENTRIES, Entry, FeedEntries
 from monitor.sources.fields.dates import has_year_zero, parse_any_date, parse_date
 from monitor.sources.fields.encoding import declared_encoding, is_xml_character, refusal_of
+from monitor.sources.xml_records import read_elements
 
 MAX_DEPTH = 256
 MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
 MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
 
+_ATOM, _ARXIV = "http://www.w3.org/2005/Atom", "http://arxiv.org/schemas/atom"
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _HTML = re.compile(
     rb"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
@@ -66,7 +69,10 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     feed = _parse(plain, url, content_type)
     _check_answer(feed)
     issued = _date(feed.feed, "updated")
-    entries: list[Entry | str] = [_entry(item, feed.version, issued) for item in feed.entries]
+    affiliations = _affiliations(plain)
+    entries: list[Entry | str] = [
+        _entry(item, feed.version, issued, affiliations) for item in feed.entries
+    ]
     is_cut = not _ROOT_END.search(content[-4096:].replace(b"\0", b""))
     if is_cut and entries:
         plain = content.replace(b"\0", b"")
@@ -172,7 +178,32 @@ def _is_xml(content: bytes) -> bool:
 # ── entries ─────────────────────────────────────────────────────────────────────────
 
 
-def _entry(item: Any, version: str, issued: datetime | None) -> Entry:
+def _affiliations(content: bytes) -> dict[str, tuple[str, ...]]:
+    """Return those of all authors by the ids of entries: feedparser keeps the last of an entry.
+
+    Authors have them in the answers of arXiv's API alone.
+    """
+    if _ARXIV.encode() not in content:
+        return {}
+    entries = read_elements(content, ("entry",), spaces=(f"{{{_ATOM}}}",))
+    return {
+        (entry.findtext(f"{{{_ATOM}}}id") or "").strip(): of_authors
+        for entry in entries
+        if isinstance(entry, Element)
+        and (
+            of_authors := tuple(
+                text for one in entry.iter(f"{{{_ARXIV}}}affiliation") if (text := one.text)
+            )
+        )
+    }
+
+
+def _entry(
+    item: Any,
+    version: str,
+    issued: datetime | None,
+    affiliations: Mapping[str, tuple[str, ...]],
+) -> Entry:
     content = max((part.get("value", "") for part in item.get("content", ())), key=len, default="")
     summary = _text(item, "summary")
     updated = _date(item, "updated")
@@ -196,6 +227,7 @@ def _entry(item: Any, version: str, issued: datetime | None) -> Entry:
         announce=_text(item, "arxiv_announce_type"),
         venue=_first(item, _VENUES),
         comment=_text(item, "arxiv_comment"),
+        affiliations=affiliations.get(_text(item, "id"), ()),
     )
 
 

@@ -30,6 +30,7 @@ from monitor.sources.api.values import (
     words_in,
     year_of,
 )
+from monitor.sources.fields.affiliations import affiliations, split_affiliations
 from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import Keys, arxiv_id, find_identifier, keys_of
 from monitor.sources.fields.links import first_link
@@ -91,6 +92,14 @@ def _abstract(value: Any) -> str:
     return without_placeholder(words)
 
 
+def _affiliations(value: Any) -> tuple[str, ...]:
+    """A text with semicolons, or a list of texts or of objects with a `name`."""
+    value = parse_cell(value)
+    if isinstance(value, str):
+        return split_affiliations([value])
+    return affiliations(map(first_text, get_list(value)))
+
+
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
     return first_link(_BETWEEN_LINKS.split(first_text(value, ("", "url")))[:20])
@@ -111,6 +120,7 @@ CONVERTERS: Mapping[str, Convert] = {
     "title": _text,
     "abstract": _abstract,
     "authors": lambda value: names_of(names_in(value)),
+    "affiliations": _affiliations,
     "venue": _text,
     "year": lambda value: year_of(get_text(value)),
     "published": date_in,
@@ -138,6 +148,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "authors": (
         "author_full_names", "authors", "author", "creators", "creator", "author_names", "af", "au",
     ),
+    "affiliations": ("affiliations", "affiliation", "author_affiliations", "institutions"),
     "venue": (
         "venue", "journal", "journal_name", "publication_title", "source_title", "booktitle",
         "container_title", "conference", "journal_ref", "so",
