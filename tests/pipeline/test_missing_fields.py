@@ -40,8 +40,8 @@ RECORD = Paper(
 )
 GUESSED = ListedDay(date(2025, 5, 7), year_guessed=True)
 GIVEN = (
-    "authors", "affiliations", "venue", "published", "year", "categories", "url", "pdf_url", "links",
-    "type",
+    "authors", "affiliations", "venue", "published", "year", "categories", "url", "pdf_url",
+    "links", "type",
 )  # fmt: skip
 
 
