@@ -60,8 +60,9 @@ def test_an_endless_text_is_cut_after_a_word() -> None:
 
 
 def test_one_text_may_have_several() -> None:
-    assert split_affiliations(["CERN; University of Bonn|Dune Lab"]) == (
-        *("CERN", "University of Bonn", "Dune Lab"),
+    line = "CERN; University of Bonn|Sand &amp; Sons;AT&T; Universit&eacute; de Sable"
+    assert split_affiliations([line, "Dune Lab"]) == (
+        *("CERN", "University of Bonn", "Sand & Sons", "AT&T", "Université de Sable", "Dune Lab"),
     )
 
 

@@ -183,7 +183,7 @@ def _affiliations(content: bytes) -> dict[str, tuple[str, ...]]:
 
     Authors have them in the answers of arXiv's API alone.
     """
-    if _ARXIV.encode() not in content:
+    if b"affiliation>" not in content:
         return {}
     entries = read_elements(content, ("entry",), spaces=(f"{{{_ATOM}}}",))
     return {
