@@ -87,6 +87,7 @@ def test_nothing_that_a_paper_has_changes() -> None:
         categories=("robots",),
         type="article",
         links={"data": "https://example.org/data"},
+        affiliations=("Stone University",),
     )
     assert fill(paper, RECORD) == FilledPaper(paper)
     whole = replace(RECORD, withdrawn=False)
