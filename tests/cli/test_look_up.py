@@ -11,7 +11,14 @@ from tests.house import AGENTS, House
 from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
 
-PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), day="2026-10-05", arxiv="2610.01234")
+PLANS = Work(
+    AGENTS[0],
+    AGENTS[1],
+    ("Ada Lindqvist",),
+    day="2026-10-05",
+    arxiv="2610.01234",
+    institutions=("Sand University", "Dune Lab"),
+)
 
 
 @pytest.fixture
@@ -55,9 +62,12 @@ def test_a_paper_is_looked_up_and_taken_out(services: LookUpServices, say: Say) 
     [paper] = done.json["papers"]
     assert (done.status, paper["filled"][0]["service"]) == (0, "arxiv")
     assert [one["state"] for one in paper["services"]] == ["filled"]
-    assert "by its abstract" in " ".join(say("explain", AGENTS[0]).out.split())
+    told = " ".join(say("explain", AGENTS[0]).out.split())
+    assert "Affiliations Sand University; Dune Lab" in told
+    assert "authors, affiliations, date" in told and "by its abstract" in told
     out = say("papers", "unfill", AGENTS[0], "--json").json
     assert [one["state"] for one in out["papers"][0]["services"]] == ["refused"]
+    assert "Sand University" not in say("explain", AGENTS[0]).out
     again = say("papers", "unfill", AGENTS[0])
     assert (again.status, "nothing of this paper was filled in" in again.err) == (2, True)
 

@@ -21,7 +21,14 @@ from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
 
 READER, OP = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "op"))
 NAMED = {"ada": READER, "op": OP, "bo": {"Remote-User": "bo@example.org"}}
-PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), day="2026-10-05", arxiv="2610.01234")
+PLANS = Work(
+    AGENTS[0],
+    AGENTS[1],
+    ("Ada Lindqvist",),
+    day="2026-10-05",
+    arxiv="2610.01234",
+    institutions=("Sand & Sons", "Dune Lab"),
+)
 Site = tuple[App, httpx.Client]
 
 
@@ -48,12 +55,14 @@ def test_the_operator_lets_a_paper_be_looked_up_and_takes_it_out(site: Site) -> 
     assert "arXiv: to be asked" in client.get("/papers/1", headers=OP).text
     assert look_up.look_up(app.runtime) == 1
     page = client.get("/papers/1", headers=OP).text
-    assert "arXiv: authors, date, categories, link and arXiv id, by its abstract" in page
+    assert "arXiv: authors, affiliations, date, categories, link and arXiv id, by its" in page
+    assert "Sand &amp; Sons; Dune Lab" in page
     [paper] = client.get("/api/v1/papers?q=planning", headers=OP).json()["papers"]
     assert paper["filled"][0]["service"] == "arxiv"
     assert post(client, "/papers/1/unfill", OP, service="arxiv") == 303
     page = client.get("/papers/1", headers=OP).text
-    assert "taken out by hand" in page and "Ada Lindqvist" not in page
+    assert "taken out by hand" in page
+    assert "Ada Lindqvist" not in page and "Dune Lab" not in page
 
 
 @pytest.mark.parametrize("action", ["look-up", "unfill"])
