@@ -19,7 +19,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.digest.wording import describe_words, format_count
+from monitor.digest.wording import describe_words, format_count, near_line, without_near
 from monitor.errors import Fault
 from monitor.model import MODEL, MatchReason, Run
 
@@ -125,12 +125,13 @@ def at(moment: datetime | None, zone: str = "") -> str:
     return f"{moment.astimezone(local):%Y-%m-%d %H:%M %Z}" if moment else "–"
 
 
-def list_words(reasons: Iterable[MatchReason]) -> str:
-    return "; ".join(
+def list_words(reasons: Sequence[MatchReason]) -> str:
+    fields = [
         describe_words(MODEL, words) if reason.field == MODEL else f"{reason.field}: {words}"
-        for reason in reasons
+        for reason in without_near(reasons)
         for words in [", ".join(reason.words)]
-    )
+    ]
+    return "; ".join(filter(None, [*fields, near_line(reasons)]))
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:

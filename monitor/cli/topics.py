@@ -19,6 +19,7 @@ from monitor.commands.like_trial import (
     like_of,
     relearn,
     try_like,
+    with_bar,
     words_of_topic,
 )
 from monitor.commands.subscriptions import TopicReport, report_topics
@@ -30,10 +31,10 @@ from monitor.commands.topic_trial import (
 )
 from monitor.config.yaml_positions import quote_yaml
 from monitor.digest.paper_json import plain
-from monitor.digest.wording import format_count, shorten_text
+from monitor.digest.wording import format_count, format_rate, shorten_text
 from monitor.errors import UsageError
 from monitor.match import parse_topic
-from monitor.match.like import WHOLE
+from monitor.match.like import WHOLE, is_bar
 from monitor.match.suggestions import Suggestion
 from monitor.model import DayCount, LikeWords, Topic
 
@@ -92,7 +93,7 @@ def topics_try(
     at_least: float | None = option(
         "--at-least",
         "BAR",
-        "With --like: how near a paper must be, from 0 to 1.",
+        "With --like or a topic that has it: how near a paper must be, from 0 to 1.",
         None,
         number("--at-least", float, 0),
     ),
@@ -107,6 +108,8 @@ def topics_try(
         number("--threshold", float, 0),
     ),
 ) -> None:
+    if at_least is not None and not is_bar(at_least):
+        raise UsageError("--at-least needs a number above 0, up to 1", "as in --at-least 0.3")
     if like:
         _try_like(call, query, like, at_least)
         return
@@ -115,8 +118,10 @@ def topics_try(
     with open_or_empty(call) as app:
         topic = topic_of(app.runtime, query)
         if topic.like and not topic.query and compare is None:
-            _answer_like(call, try_like(app.runtime, topic))
+            _answer_like(call, try_like(app.runtime, with_bar(topic, at_least)))
             return
+        if at_least is not None:
+            raise UsageError("--at-least is the bar of a text", "write --like with the text")
         topic = structs.replace(topic, threshold=threshold or topic.threshold)
         with pointing(compare or ""):
             other = None if compare is None else parse_topic(topic_of(app.runtime, compare))
@@ -128,8 +133,6 @@ def topics_try(
 def _try_like(call: Call, query: str, given: str, at_least: float | None) -> None:
     if query:
         raise UsageError("a query and --like are tried one by one", "leave one of them out")
-    if at_least is not None and not 0 < at_least <= 1:
-        raise UsageError("--at-least needs a number from 0 to 1", "as in --at-least 0.3")
     topic = Topic("", "", like=like_of(given, at_least))
     with open_or_empty(call) as app, pointing(given):
         trial = try_like(app.runtime, topic)
@@ -144,17 +147,25 @@ def _show_like(trial: LikeTrial) -> None:
     _show_weights(trial.words)
     console.print(
         f"\n{format_count(trial.papers, 'paper')} of the newest {trial.looked_at:,} "
-        f"reach the bar of {trial.words.bar:.3g}.\n"
+        f"{'reaches' if trial.papers == 1 else 'reach'} the bar of {trial.words.bar:.3g}"
+        f"{', ' if trial.papers else ''}{format_rate(trial.a_day)}.\n"
     )
     _show_days(trial.days)
+    if not trial.nearest:
+        console.print("\nNo stored paper has one of the words.")
+        return
     console.print("\nThe nearest, with their words:\n")
-    drawn = False
-    for paper in trial.nearest:
-        if not paper.matches and not drawn:
-            console.print(Text(f"  {'─' * 8} bar {trial.words.bar:.3g} {'─' * 40}", "yellow"))
-            drawn = True
-        console.print(Text(f"  {paper.score:.2f}  {paper.title}"), soft_wrap=True)
-        console.print(Padding(Text(list_words(paper.why), "dim"), (0, 0, 0, 8), expand=False))
+    bar = Text(f"  {'─' * 8} bar {trial.words.bar:.3g} {'─' * 40}", "yellow")
+    reaching = sum(paper.matches for paper in trial.listed)
+    for place, paper in enumerate(trial.listed):
+        if place == len(trial.nearest) and trial.unlisted:
+            console.print(f"\n  {format_count(trial.unlisted, 'more paper')}\n")
+        if place == reaching:
+            console.print(bar)
+        console.print(Text(f"  {paper.score:.3f}  {paper.title}"), soft_wrap=True)
+        console.print(Padding(Text(list_words(paper.why), "dim"), (0, 0, 0, 9), expand=False))
+    if reaching == len(trial.listed):
+        console.print(bar)
 
 
 def _show(query: str, trial: Trial) -> None:

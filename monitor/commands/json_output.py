@@ -13,7 +13,7 @@ from monitor.model.paper_fields import IN_PAPERS, IN_READ
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
     from monitor.commands.explain import Explanation
-    from monitor.commands.like_trial import LikeTrial, WordsReport
+    from monitor.commands.like_trial import LikeTrial, NearPaper, WordsReport
     from monitor.commands.look_up import LookedUp
     from monitor.commands.paper_search import FoundPaper
     from monitor.commands.ratings import Rated, SavedPaper
@@ -97,17 +97,23 @@ def like_trial_json(trial: LikeTrial) -> Answer:
     return {
         "papers": trial.papers,
         "looked_at": trial.looked_at,
+        "a_day": round(trial.a_day, 3),
         "per_day": [
             {"day": f"{day}", "papers": count} for day, count in sorted(trial.per_day.items())
         ],
         **_words(trial.words),
         "line": sum(paper.matches for paper in trial.nearest),
-        "nearest": [
-            pick(paper, "id title")
-            | {"score": round(paper.score, 4)}
-            | {"why": [pick(reason, "field words") for reason in paper.why]}
-            for paper in trial.nearest
-        ],
+        "nearest": [_near_paper(paper) for paper in trial.nearest],
+        "beside_bar": [_near_paper(paper) for paper in trial.beside_bar],
+    }
+
+
+def _near_paper(paper: NearPaper) -> Answer:
+    return {
+        **pick(paper, "id title"),
+        "score": round(paper.score, 4),
+        "matches": paper.matches,
+        "why": [pick(reason, "field words") for reason in paper.why],
     }
 
 

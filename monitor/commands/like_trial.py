@@ -15,7 +15,7 @@ from monitor.commands.topic_trial import find_topic
 from monitor.config.settings import EXAMPLE_FILES
 from monitor.errors import QueryError, UsageError
 from monitor.match import TopicIndex, WordChange, learned_from_text, parse_topic, propose_words
-from monitor.match.like import MAX_TEXT, with_lower_bar
+from monitor.match.like import MAX_TEXT, days_of, with_lower_bar
 from monitor.match.meaning.explain import MOST
 from monitor.model import DayCount, LikeText, LikeWords, MatchReason, Paper, Topic, fill_days
 from monitor.pipeline import like_topics
@@ -25,6 +25,8 @@ from monitor.store.papers import papers, search
 from monitor.store.topics import judgements, like_words
 
 NEAREST = 50
+# Papers on each side of the bar that are shown where it lies behind the nearest.
+BESIDE_BAR = 3
 # A page looks at fewer papers than a shell.
 LOOKED_AT_ON_PAGE = 1_500
 
@@ -45,7 +47,9 @@ class LikeTrial:
     """The papers that a text would have found among the newest `looked_at` papers.
 
     `nearest` are the fifty nearest, whether they reach the bar or not; `papers` counts those that
-    do, and `per_day` by the day on which they were first seen.
+    do, and `per_day` by the day on which they were first seen. If the bar lies behind the nearest,
+    `beside_bar` are the last papers that reach it and the first that do not. `a_day` is how many
+    reach it, on the average of the days on which those that were looked at came.
     """
 
     words: LikeWords
@@ -53,14 +57,21 @@ class LikeTrial:
     papers: int
     looked_at: int
     per_day: Mapping[date, int]
+    beside_bar: tuple[NearPaper, ...] = ()
+    a_day: float = 0.0
 
     @property
     def days(self) -> tuple[DayCount, ...]:
         return fill_days(self.per_day, max(self.per_day, default=date.min))
 
     @property
-    def ids(self) -> tuple[int, ...]:
-        return tuple(paper.id for paper in self.nearest)
+    def listed(self) -> tuple[NearPaper, ...]:
+        return self.nearest + self.beside_bar
+
+    @property
+    def unlisted(self) -> int:
+        """How many papers are between the nearest and those beside the bar."""
+        return max(self.papers - BESIDE_BAR - NEAREST, 0)
 
 
 def like_of(given: str, at_least: float | None = None) -> LikeText:
@@ -82,6 +93,14 @@ def like_of(given: str, at_least: float | None = None) -> LikeText:
     return LikeText(text, at_least=at_least)
 
 
+def with_bar(topic: Topic, at_least: float | None) -> Topic:
+    """Return a topic that is like a text, its bar moved if another one is given."""
+    if at_least is None or not topic.like:
+        return topic
+    words = structs.replace(topic.words, bar=at_least) if topic.words else None
+    return structs.replace(topic, like=structs.replace(topic.like, at_least=at_least), words=words)
+
+
 def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED_AT) -> LikeTrial:
     """Try a topic that is like a text on the newest papers. Raises QueryError."""
     assert topic.like, "other topics are tried by their query"
@@ -98,16 +117,25 @@ def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED
             ordered[i]: score / MOST for i, score in zip(at.tolist(), scores.tolist(), strict=True)
         }
         ranked = sorted(near, key=lambda id: (-near[id], -id))
-        nearest = [id for id in ranked[:NEAREST] if near[id] > 0]
         matching = [id for id in ranked if near[id] >= words.bar]
-        seen = papers.load(tx, {*matching, *nearest})
-        candidates, sources = as_matched(tx, [seen[id] for id in nearest])
+        at_bar = ranked[max(NEAREST, len(matching) - BESIDE_BAR) : len(matching) + BESIDE_BAR]
+        shown = [id for id in (*ranked[:NEAREST], *at_bar) if near[id] > 0]
+        seen = papers.load(tx, {*matching, *shown})
+        candidates, sources = as_matched(tx, [seen[id] for id in shown])
+        days = like_words.days_between(tx, ids[0], ids[-1]) if ids else 0.0
     listed = tuple(
         NearPaper(id, paper.title, near[id], near[id] >= words.bar, index.why("", paper, of))
-        for id, paper, of in zip(nearest, candidates, sources, strict=True)
+        for id, paper, of in zip(shown, candidates, sources, strict=True)
     )
-    per_day = Counter(seen[id].first_seen.date() for id in matching)
-    return LikeTrial(words, listed, len(matching), len(ordered), per_day)
+    return LikeTrial(
+        words,
+        listed[:NEAREST],
+        len(matching),
+        len(ordered),
+        Counter(seen[id].first_seen.date() for id in matching),
+        listed[NEAREST:],
+        len(matching) / days_of(len(ordered), days),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +191,10 @@ def _answered(
     return wanted, unwanted
 
 
+# Of thousands of topics a paper may miss hundreds by little.
+MOST_NEAR = 10
+
+
 @dataclass(frozen=True, slots=True)
 class NearTopic:
     """A topic that a paper missed by little: how near it is, and the bar."""
@@ -175,7 +207,10 @@ class NearTopic:
 def near_topics(
     topics: Sequence[Topic], paper: Paper, sources: Sequence[str]
 ) -> tuple[NearTopic, ...]:
-    """Return the topics that a paper missed by little, though it has all that a query asks for."""
+    """Return the ten topics that a paper missed by least, of those that it missed by little.
+
+    It has all that their queries ask for.
+    """
     near = []
     lower: dict[Hashable, Topic] = {}
     bars: dict[str, float] = {}
@@ -195,4 +230,4 @@ def near_topics(
         score = match.score / MOST
         if score < bars[name]:
             near.append(NearTopic(name, round(score, 4), round(bars[name], 4)))
-    return tuple(sorted(near, key=lambda one: one.score - one.line, reverse=True))
+    return tuple(sorted(near, key=lambda one: one.line - one.score)[:MOST_NEAR])

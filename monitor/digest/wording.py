@@ -6,7 +6,7 @@ import html
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -46,11 +46,15 @@ _NOTICE = "notice"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The words of a paper that one topic matched: `fields` are pairs of a field and its words."""
+    """The words of a paper that one topic matched: `fields` are pairs of a field and its words.
+
+    `near` names those of a text that papers are near to: `browser, GUI: two of your words`.
+    """
 
     topic: str
     fields: tuple[tuple[str, str], ...]
     title: str = ""
+    near: str = ""
 
 
 # ── a paper ─────────────────────────────────────────────────────────────────────────
@@ -69,8 +73,9 @@ def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
     return tuple(
         Found(
             matched.topic,
-            tuple(_field_and_words(why) for why in matched.why if why.words),
+            tuple(_field_and_words(why) for why in without_near(matched.why) if why.words),
             matched.title or matched.topic,
+            near_line(matched.why),
         )
         for matched in entry.matched
     )
@@ -141,15 +146,56 @@ def _words_by_field(matched: TopicWhy) -> str:
         for term in why.terms or why.words:
             terms.setdefault(singular(term.casefold()), (why, term))
     required = {singular(term.casefold()) for why in matched.why for term in why.required}
+    near = _near_keys(matched.why)
     first = sorted(terms, key=lambda key: key not in required)
     named = {*required, *first[: max(_MOST_TERMS, len(required))]}
     fields: list[str] = []
     for why in matched.why:
-        fresh = [term for key, (of, term) in terms.items() if of is why and key in named]
+        fresh = [
+            term
+            for key, (of, term) in terms.items()
+            if of is why and key in named and key not in near
+        ]
         if fresh:
             words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
             fields.append(describe_words(why.field, words))
-    return "; ".join(fields)
+    of_text = [term for key, (_, term) in terms.items() if key in named and key in near]
+    return "; ".join(filter(None, [*fields, _describe_near(of_text)]))
+
+
+# A reason names six words of a text at most.
+_COUNTED = ("one", "two", "three", "four", "five", "six")
+
+
+def near_line(reasons: Iterable[MatchReason]) -> str:
+    """Return the words by which a paper is near to a text: `browser, GUI: two of your words`."""
+    terms: dict[str, str] = {}
+    for term in (term for why in reasons for term in why.near):
+        terms.setdefault(singular(term.casefold()), term)
+    return _describe_near([*terms.values()])
+
+
+def _describe_near(terms: Sequence[str]) -> str:
+    if not terms:
+        return ""
+    words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in terms)
+    return f"{words}: {_COUNTED[min(len(terms), len(_COUNTED)) - 1]} of your words"
+
+
+def _near_keys(reasons: Iterable[MatchReason]) -> set[str]:
+    return {singular(term.casefold()) for why in reasons for term in why.near}
+
+
+def without_near(reasons: Sequence[MatchReason]) -> tuple[MatchReason, ...]:
+    """Return reasons without the words that `near_line` names."""
+    near = {key.partition(" (")[0] for key in _near_keys(reasons)}
+    if not near:
+        return tuple(reasons)
+    rest = (
+        replace(why, words=tuple(w for w in why.words if singular(w.casefold()) not in near))
+        for why in reasons
+    )
+    return tuple(why for why in rest if why.words)
 
 
 def describe_words(field: str, words: str) -> str:
@@ -364,6 +410,13 @@ def format_ordinal(number: int) -> str:
 def format_count(count: int, noun: str) -> str:
     """`1 paper`, `1,204 papers`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def format_rate(a_day: float) -> str:
+    """`3.2 a day`, and of fewer than one: `one in 5 days`; "" for none."""
+    if a_day >= 0.95:
+        return f"{a_day:,.1f} a day" if a_day < 9.95 else f"{a_day:,.0f} a day"
+    return f"one in {format_count(max(round(1 / a_day), 2), 'day')}" if a_day > 0 else ""
 
 
 def count_papers(digest: Digest) -> str:

@@ -49,6 +49,16 @@ ENOUGH = 500
 MOST_A_DAY = 500
 
 
+def is_bar(value: float) -> bool:
+    """Return whether a number can be a bar."""
+    return 0 < value <= 1
+
+
+def days_of(papers: int, days: float) -> float:
+    """Return in how many days papers came that were first seen in `days`, one at least."""
+    return max(days, papers / MOST_A_DAY, 1.0)
+
+
 def learn_words(text: str, examples: Iterable[Paper] = ()) -> tuple[LikeWord, ...]:
     """Return the words of a text and of examples, the heaviest first; () if none says anything."""
     written: dict[str, str] = {}
@@ -108,9 +118,9 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
     """
     if like.at_least is not None:
         return like.at_least
-    days = max(days, papers / MOST_A_DAY, 1.0)
     if papers < ENOUGH:
         return BAR
+    days = days_of(papers, days)
     at = floor(AT_LEAST * days)
     few = closest[at] if at < len(closest) else 0.0
     bar = min(BAR, max(LOWEST_BAR, few))

@@ -106,7 +106,8 @@ class MatchReason(msgspec.Struct, frozen=True, cache_hash=True):
     `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
     `terms` are what stands for each part of the topic that an earlier field does not have, the
     rarest first; abbreviations have their long form with them. `abbreviations` are those terms in
-    which one stands for words that the topic asks for.
+    which one stands for words that the topic asks for. `near` are those terms that are words of a
+    text which papers are near to, and that no query demands.
     """
 
     field: str
@@ -115,6 +116,7 @@ class MatchReason(msgspec.Struct, frozen=True, cache_hash=True):
     terms: tuple[str, ...] = ()
     abbreviations: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -6,13 +6,13 @@ from typing import get_type_hints
 
 from monitor.commands import json_output
 from monitor.commands.explain import Explanation, SentDigest
-from monitor.commands.like_trial import NearTopic
+from monitor.commands.like_trial import LikeTrial, NearPaper, NearTopic
 from monitor.commands.references import Reference
 from monitor.commands.services import EmbeddingStatus, SavedStatus, ServiceStatus
 from monitor.commands.status import SourceStatus, Status, SubscriptionStatus
 from monitor.commands.subscriptions import SubscriptionReport, TopicReport
 from monitor.digest import paper_json
-from monitor.model import Delivery, Judgement, ListedDigest, MatchReason, Paper, Sighting
+from monitor.model import Delivery, Judgement, LikeWords, ListedDigest, MatchReason, Paper, Sighting
 from monitor.model.delivery import Suppression
 from monitor.model.look_up import Filled, FollowedAt
 from monitor.model.paper import ListedDay
@@ -83,7 +83,8 @@ _EXPLANATION = {
     "followed": _FOLLOWED,
     "near": array(schema_of(NearTopic)),
 }
-_SAMPLE = fixed({"title": TEXT, "why": array(fixed(picked(MatchReason, "field words")))})
+_REASON = fixed(picked(MatchReason, "field words"))
+_SAMPLE = fixed({"title": TEXT, "why": array(_REASON)})
 _STATUS = {
     **{name: schema_of(hint) for name, hint in get_type_hints(Status).items()},
     "subscriptions": array(fixed(picked(SubscriptionStatus, json_output.OF_STATUS))),
@@ -115,16 +116,33 @@ SAVED = _one_list("papers", fixed({**_PAPER, "saved": _SAVES, "followed": _FOLLO
 RATED = _one_list("rated", fixed(_RATED))
 REFERENCES = _one_list("references", fixed(_REFERENCE))
 EXPLANATION = {"anyOf": [fixed(_EXPLANATION, optional=("near",)), REFERENCES]}
-TRIAL = fixed(
-    {
-        "papers": NUMBER,
-        "share": {"type": "number"},
-        "per_day": array(fixed({"day": _DAY, "papers": NUMBER})),
-        "sample": array(_SAMPLE),
-        "warnings": array(TEXT),
-        "suggestions": array(OBJECT),
-    }
-)
+_PER_DAY = {"papers": NUMBER, "per_day": array(fixed({"day": _DAY, "papers": NUMBER}))}
+_NEAR_PAPERS = array(fixed({**picked(NearPaper, "id title score matches"), "why": array(_REASON)}))
+TRIAL = {
+    "anyOf": [
+        fixed(
+            {
+                **_PER_DAY,
+                "share": {"type": "number"},
+                "sample": array(_SAMPLE),
+                "warnings": array(TEXT),
+                "suggestions": array(OBJECT),
+            }
+        ),
+        fixed(
+            {
+                **_PER_DAY,
+                "looked_at": NUMBER,
+                **picked(LikeTrial, "a_day"),
+                **picked(LikeWords, "bar"),
+                "words": array(fixed({"word": TEXT, "weight": NUMBER})),
+                "line": NUMBER,
+                "nearest": _NEAR_PAPERS,
+                "beside_bar": _NEAR_PAPERS,
+            }
+        ),
+    ]
+}
 TOPICS = _one_list("topics", schema_of(TopicReport))
 SUBSCRIPTIONS = _one_list(
     "subscriptions",

@@ -28,6 +28,7 @@ from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
+from monitor.match.like import is_bar
 from monitor.model import Role
 from monitor.pipeline.runtime import ConfiguredSource, Runtime, Subscription
 from monitor.resources import resource
@@ -170,6 +171,17 @@ class Visit(Request):
                 400, f"{name}= needs a whole number of at most {MAX_DIGITS} digits."
             )
         return number
+
+    def bar(self, name: str) -> float | None:
+        """Return the bar of a text that a parameter holds, None where it is empty or missing."""
+        text = self.query_params.get(name, "").strip()
+        try:
+            value = float(text) if text else None
+        except ValueError:
+            value = 0.0
+        if value is None or is_bar(value):
+            return value
+        raise HTTPException(400, f"{name}= needs a number above 0, up to 1, such as 0.35.")
 
     def slice(self, whole: Sequence[T], size: int) -> Slice[T]:
         """Return the `size` entries of a list that begin at the parameter `after`."""

@@ -53,8 +53,8 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
     """
     matched = matching_leaves(query.root, view)
     terms = _rarest_first(query, matched)
-    for leaf in matched:
-        terms += near_words(leaf, view) if isinstance(leaf, Like) else []
+    near = [word for leaf in matched if isinstance(leaf, Like) for word in near_words(leaf, view)]
+    terms += near
     named: dict[int, _Named] = {}
     texts = [_text_reason(field, terms, view, named) for field in _FIELDS]
     decisive = _decisive(query.root, view, _order_of_naming(matched, named)) or ()
@@ -63,8 +63,16 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
         named = {}
         texts = [_text_reason(field, terms, view, named, inside) for field in _FIELDS]
     required = [named[leaf.position] for leaf in decisive if leaf.position in named]
+    of_text = [named[word.position] for word in near if word.position in named]
+    demanded = {one.term for one in required}
     texts = [
-        replace(why, required=_distinct(one.term for one in required if one.field == why.field))
+        replace(
+            why,
+            required=_distinct(one.term for one in required if one.field == why.field),
+            near=_distinct(
+                one.term for one in of_text if one.field == why.field and one.term not in demanded
+            ),
+        )
         for why in texts
     ]
     return tuple(why for why in (*texts, *_other_reasons(matched, decisive, view)) if why.words)

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 from msgspec import structs
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -21,6 +22,7 @@ from monitor.channels.slack.socket_mode import is_signed
 from monitor.commands.json_output import (
     deliveries_json,
     explanation_json,
+    like_trial_json,
     papers_json,
     rated_json,
     references_json,
@@ -29,8 +31,10 @@ from monitor.commands.json_output import (
     subscriptions_json,
     trial_json,
 )
+from monitor.commands.like_trial import LOOKED_AT_ON_PAGE, try_like, with_bar
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.commands.paper_search import find_all
+from monitor.commands.query_bounds import is_too_long
 from monitor.commands.ratings import RaterScope, rated, saved
 from monitor.commands.references import explain_or_find
 from monitor.commands.status import sources_status, status
@@ -43,6 +47,7 @@ from monitor.commands.subscriptions import (
 )
 from monitor.commands.topic_trial import topic_of, try_topic
 from monitor.digest.paper_json import Answer, pick, plain
+from monitor.model import LikeText, Topic
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.sources import runs
@@ -68,6 +73,8 @@ _addresses: list[Address] = []
 # The parameters of addresses.
 _PARAMETERS = {
     "q": "a query in the language of topics; /topics/try also takes the name of a topic",
+    "like": "in place of q=, a text that papers are near to",
+    "at_least": "with like= or a topic that has it, how near a paper must be, from 0 to 1",
     "subscription": "the name of a subscription",
     "library": "the name of a library",
     "who": "the name of a subscription, or the address of a recipient",
@@ -179,14 +186,24 @@ def get_references(visit: Visit) -> Answer:
 @_answers(
     "topics/try",
     Role.OPERATOR,
-    "what the query or topic ?q= matches",
+    "what the query or topic ?q= matches, or what is near to the text ?like=; &at_least=0.35",
     answers.TRIAL,
     SEARCHES,
-    takes=("q",),
+    takes=("q", "like", "at_least"),
 )
 def get_trial(visit: Visit) -> Answer:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
-    return trial_json(try_topic(runtime, topic_of(runtime, query), bounded=True))
+    text, at_least = visit.parameter("like"), visit.bar("at_least")
+    if query and text:
+        raise HTTPException(400, "q= and like= are tried one by one: leave one of them out.")
+    if too_long := is_too_long(text):
+        raise too_long
+    topic = Topic("", "", like=LikeText(text)) if text else topic_of(runtime, query)
+    if topic.like and not topic.query:
+        return like_trial_json(try_like(runtime, with_bar(topic, at_least), LOOKED_AT_ON_PAGE))
+    if at_least is not None:
+        raise HTTPException(400, "at_least= is the bar of a text: write like= with the text.")
+    return trial_json(try_topic(runtime, topic, bounded=True))
 
 
 @_answers(

@@ -11,7 +11,13 @@ from typing import NamedTuple
 from msgspec import structs
 from starlette.responses import Response
 
-from monitor.commands.like_trial import LOOKED_AT_ON_PAGE, relearn, try_like, words_of_topic
+from monitor.commands.like_trial import (
+    LOOKED_AT_ON_PAGE,
+    relearn,
+    try_like,
+    with_bar,
+    words_of_topic,
+)
 from monitor.commands.paper_search import load_page
 from monitor.commands.query_bounds import is_too_long
 from monitor.commands.shown_papers import show_papers
@@ -26,6 +32,7 @@ from monitor.commands.topic_trial import (
 )
 from monitor.config.yaml_positions import quote_yaml
 from monitor.digest.page_paths import path_to
+from monitor.digest.wording import format_rate
 from monitor.errors import QueryError
 from monitor.match import meant_by, parse_query, parse_topic
 from monitor.match.like import MAX_TEXT
@@ -113,7 +120,7 @@ def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
     return fill_days(counts, today)
 
 
-@routes.page("/try", Role.READER, SEARCHES, takes=("q", "like", "paper", "part"))
+@routes.page("/try", Role.READER, SEARCHES, takes=("q", "like", "paper", "at_least", "part"))
 def try_query(visit: Visit) -> Response:
     """Show what a query or a text would have found, and the lines that make a topic of it."""
     runtime, query = visit.runtime, visit.parameter("q")
@@ -154,6 +161,7 @@ def try_query(visit: Visit) -> Response:
 def _try_text(visit: Visit) -> Response:
     """Show the papers that are nearest to a text, or to a stored paper, and where the bar lies."""
     runtime, text, number = visit.runtime, visit.parameter("like"), visit.number("paper")
+    at_least = visit.bar("at_least")
     like, fault, trial, yaml = LikeText(text), None, None, ""
     like_paper: _TitledPaper | None = None
     entries: list[DigestPaper] = []
@@ -164,15 +172,16 @@ def _try_text(visit: Visit) -> Response:
         if number is not None:
             like_paper = _titled(runtime, number)
             like = like_paper.like
-        topic = Topic("", "", like=like)
+        topic = with_bar(Topic("", "", like=like), at_least)
         trial = try_like(runtime, topic, LOOKED_AT_ON_PAGE)
         yaml = like_yaml(like, trial.words.bar, runtime.topics)
         near = structs.replace(topic, words=structs.replace(trial.words, bar=0.0))
         with runtime.database.reading() as tx:
-            newest = load_page(tx, trial.ids)
-            entries = show_papers(runtime, tx, newest, parse_topic(near), visit.libraries)
+            listed = load_page(tx, [paper.id for paper in trial.listed])
+            entries = show_papers(runtime, tx, listed, parse_topic(near), visit.libraries)
     except QueryError as error:
         fault = error
+    shown = {entry.paper_id: entry for entry in entries}
     return visit.show(
         "try",
         413 if too_long else 400 if fault else 200,
@@ -181,7 +190,11 @@ def _try_text(visit: Visit) -> Response:
         like=trial,
         like_paper=like_paper,
         like_fault=fault,
-        nearest=[*zip(trial.nearest, entries, strict=False)] if trial else [],
+        at_least=at_least,
+        rate=format_rate(trial.a_day) if trial else "",
+        listed=[(near, shown[near.id]) for near in trial.listed if near.id in shown]
+        if trial
+        else [],
         plot=plot_days(trial.days, "What it would have found") if trial and trial.papers else None,
         yaml=yaml,
     )
@@ -214,7 +227,7 @@ def like_yaml(like: LikeText, bar: float, topics: Iterable[Topic]) -> str:
     named = ", ".join(map(quote_yaml, like.papers))
     given = f"      papers: [{named}]\n" if like.papers else ""
     text = f"      text: {quote_yaml(' '.join(like.text.split()))}\n" if like.text else ""
-    return f"topics:\n  {name}:\n    like:\n{text}{given}      at_least: {bar:.3g}\n"
+    return f"topics:\n  {name}:\n    like:\n{text}{given}      at_least: {bar:g}\n"
 
 
 def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
