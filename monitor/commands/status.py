@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 from shutil import disk_usage
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -26,7 +27,13 @@ from monitor.digest.delivery_words import WORDS
 from monitor.digest.incident_words import FAILING_FILES, name_subject, words_for
 from monitor.digest.incident_words import describe as describe_incident
 from monitor.digest.page_paths import page_about, path_to
-from monitor.digest.wording import format_count, format_moment, format_news, short_date
+from monitor.digest.wording import (
+    format_count,
+    format_moment,
+    format_news,
+    short_date,
+    with_more,
+)
 from monitor.errors import StoreError
 from monitor.model import (
     Delivery,
@@ -187,7 +194,10 @@ def status(
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
         suppressions=suppressed,
-        warnings=(f"public_url {unencrypted}",) if unencrypted else (),
+        warnings=(
+            *([f"public_url {unencrypted}"] if unencrypted else []),
+            *missing_examples(runtime),
+        ),
         look_up=asked,
         embeddings=embedded,
     )
@@ -498,6 +508,28 @@ def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
     if room and room.is_short:
         shown = f"{room.free / MB:.1f} MB free beside the store"
         yield Problem(f"the disk is nearly full: {shown}; free at least {room.wanted // MB:,} MB")
+
+
+# Topics and examples that are named: a reference list may be missing as a whole.
+_NAMED_TOPICS, _NAMED_EXAMPLES = 20, 3
+
+
+def missing_examples(runtime: Runtime) -> list[str]:
+    """Return what is said of topics whose words were learned without one of their examples."""
+    missing = {
+        topic.name: topic.words.missing
+        for topic in like_topics.find_current(runtime)
+        if topic.words and topic.words.missing
+    }
+    said = []
+    for name, examples in islice(missing.items(), _NAMED_TOPICS):
+        named = with_more([*examples[:_NAMED_EXAMPLES]], len(examples), "example")
+        said.append(
+            f"topic {name} was learned without its example {', '.join(named)}; once that can be "
+            f"read, run `paper-monitor topics relearn {name}`"
+        )
+    more = len(missing) - len(said)
+    return [*said, f"{format_count(more, 'more topic')} without an example"] if more else said
 
 
 class DiskRoom(NamedTuple):

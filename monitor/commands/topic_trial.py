@@ -22,6 +22,7 @@ from monitor.match import (
     QueryPart,
     TopicIndex,
     find_unseen_words,
+    learned_from_text,
     parse_topic,
     split_parts,
     suggest,
@@ -349,16 +350,49 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
             topics[topic.name] = parse_topic(topic)
     index = TopicIndex(topics)
     _, numbers = index.pairs(papers, sources)
+    counts = Counter(index.name(number) for number in numbers.tolist())
     warnings = [
-        _warning(settings, index.name(number), wide)
-        for number, count in Counter(numbers.tolist()).items()
+        _warning(settings, name, wide)
+        for name, count in counts.items()
         if (wide := too_wide(count, len(papers)))
     ]
     warnings += missing
+    silent = [each for each in current if each.like and each.name in topics]
+    for name, message in _silent_likes([each for each in silent if not counts[each.name]], papers):
+        warnings.append(_warning(settings, name, message))
     unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
     for name, words in unseen.items():
         warnings.append(_warning(settings, name, no_paper_has(words, len(papers))))
     return sorted(warnings, key=lambda fault: (fault.file, fault.line))
+
+
+# Topics whose nearest paper is looked for at once: each is compared with each paper.
+_COMPARED = 50
+
+
+def _silent_likes(topics: Sequence[Topic], papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:
+    """Yield topics that are like a text which no paper is near to, with what is said of each.
+
+    Where papers are near enough, and a query leaves them out, nothing is said.
+    """
+    for first in range(0, len(topics), _COMPARED):
+        words = {
+            topic.name: topic.words or learned_from_text(topic.like)
+            for topic in topics[first : first + _COMPARED]
+            if topic.like
+        }
+        near = like_topics.how_near(
+            {name: structs.replace(each, bar=0.0) for name, each in words.items()}, papers
+        )
+        for name, each in words.items():
+            closest = max(near[name], default=0.0)
+            none = f"like: none of the newest {len(papers):,} papers"
+            if not closest:
+                heaviest = ", ".join(word.written for word in each.words[:3])
+                yield name, f"{none} has one of its words ({heaviest}, …)"
+            elif closest < each.bar:
+                nearness = f"the nearest paper has a nearness of {closest:.3f}"
+                yield name, f"{none} reaches its bar of {each.bar:.3g}; {nearness}"
 
 
 def _warning(settings: Settings, name: Hashable, message: str) -> Fault:

@@ -472,10 +472,10 @@ def format_news(papers: int, changes: int, notices: int = 0) -> str:
     return ", ".join(parts)
 
 
-def with_more(named: list[str], count: int) -> list[str]:
-    """Return the first of `count` topics, as they are named, and how many are left out."""
+def with_more(named: list[str], count: int, noun: str = "topic") -> list[str]:
+    """Return the first of `count` names, and how many are left out."""
     more = count - len(named)
-    return [*named, format_count(more, "more topic")] if more > 0 else named
+    return [*named, format_count(more, f"more {noun}")] if more > 0 else named
 
 
 def since(digest: Digest) -> str:

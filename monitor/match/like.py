@@ -156,9 +156,21 @@ def learned_from_text(like: LikeText) -> LikeWords:
                 "like: has only words that nearly every paper has", 0, "add words of your subject"
             )
         raise QueryError(
-            "none of the examples of like: is stored yet", 0, "add a text, as in like: {text: ...}"
+            f"like: has none of its examples yet: {_name_examples(like)}",
+            0,
+            "add a text, as in like: {text: ...}",
         )
     return LikeWords(learned, BAR if like.at_least is None else like.at_least)
+
+
+# Examples that a message names.
+_NAMED = 3
+
+
+def _name_examples(like: LikeText) -> str:
+    named = [*like.papers, *filter(None, [like.file])]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
 
 
 class WordChange(NamedTuple):

@@ -79,8 +79,11 @@ class Topic(msgspec.Struct, frozen=True):
     @property
     def written(self) -> str:
         """The query as it is shown, and in one line what the papers are like."""
-        like = " ".join(self.like.text.split()) if self.like else ""
-        return " ".join(filter(None, [self.query, f"like: {like}" if self.like else ""]))
+        if not self.like:
+            return self.query
+        file = self.like.file.rpartition("/")[2]
+        named = filter(None, [" ".join(self.like.text.split()), *self.like.papers, file])
+        return " ".join(filter(None, [self.query, f"like: {', '.join(named)}"]))
 
 
 class Keyword(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ topics were activated, by itself or by another one on the same store.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from monitor.errors import MonitorError, QueryError, UsageError
 from monitor.identity.keys import identifiers_in
 from monitor.match import Query, TopicIndex, choose_bar, learn_words
 from monitor.match.language.query import parse_topic
-from monitor.match.like import LOWEST_BAR
+from monitor.match.like import LOWEST_BAR, like_leaf
 from monitor.match.meaning.explain import MOST
 from monitor.model import LikeText, LikeWords, Paper, Topic
 from monitor.pipeline.runtime import Runtime
@@ -153,20 +153,14 @@ def read_examples(file: Path, clock: Clock) -> list[Paper]:
 
 def _with_bars(runtime: Runtime, topics: Sequence[Topic], looked_at: int) -> list[Topic]:
     """Put the bar of each topic by how near the newest papers are to it."""
-    every: dict[Hashable, Query] = {
-        topic.name: parse_topic(structs.replace(topic, query="")) for topic in topics if topic.words
-    }
+    every = {topic.name: topic.words for topic in topics if topic.words}
     if not every:
         return list(topics)
     with runtime.database.reading() as tx:
         ids = search.newest(tx, None, None, looked_at)
         days = like_words.days_between(tx, ids[0], ids[-1]) if ids else 0.0
         texts = papers.texts(tx, ids).values()
-    index = TopicIndex(every)
-    columns = index.scores([Paper(title, abstract=abstract) for title, abstract in texts])
-    near: dict[str, list[float]] = {str(name): [] for name in every}
-    for number, score in zip(columns[1].tolist(), columns[2].tolist(), strict=True):
-        near[str(index.name(number))].append(score / MOST)
+    near = how_near(every, [Paper(title, abstract=abstract) for title, abstract in texts])
     put = []
     for topic in topics:
         if topic.words and topic.like:
@@ -175,6 +169,16 @@ def _with_bars(runtime: Runtime, topics: Sequence[Topic], looked_at: int) -> lis
             topic = structs.replace(topic, words=structs.replace(topic.words, bar=bar))
         put.append(topic)
     return put
+
+
+def how_near(words: Mapping[str, LikeWords], papers: Sequence[Paper]) -> dict[str, list[float]]:
+    """Return, by the names of topics, how near those papers are that reach their bars."""
+    index = TopicIndex({name: Query("", like_leaf(of_topic)) for name, of_topic in words.items()})
+    _, numbers, scores = index.scores(papers)
+    near: dict[str, list[float]] = {name: [] for name in words}
+    for number, score in zip(numbers.tolist(), scores.tolist(), strict=True):
+        near[str(index.name(number))].append(score / MOST)
+    return near
 
 
 def relearn(runtime: Runtime, topic: Topic) -> Topic:
