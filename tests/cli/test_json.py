@@ -93,9 +93,10 @@ EVERY = [
         "topics try --like language",
         0,
         keys(
-            "papers looked_at bar line",
+            "papers looked_at a_day bar line",
             per_day=[keys("day papers")],
-            nearest=[keys("id title score", why=WHY)],
+            nearest=[keys("id title score matches", why=WHY)],
+            beside_bar=[keys("id title score matches", why=WHY)],
         )
         | {"words": [keys("word weight")]},
     ),
@@ -147,7 +148,7 @@ EVERY = [
             topics=[
                 keys(
                     "topic revision score",
-                    why=[keys("field words spans terms abbreviations required")],
+                    why=[keys("field words spans terms abbreviations required near")],
                 )
             ],
             digests=[keys("subscription period revision place reason left_to_archive may_repeat")],

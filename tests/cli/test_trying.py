@@ -139,3 +139,43 @@ def test_suggestions_are_counted_among_the_newest(
     [suggestion] = say("topics", "try", '"data set"', "--json").json["suggestions"]
     assert (suggestion["alternative"], suggestion["papers"]) == ("dataset", 30)
     assert suggestion["looked_at"] == 40
+
+
+TEXT = "agents that use a web browser or a phone"
+WEB = ("Agents in the Browser", "An agent clicks in the web browser of a phone.")
+NEARLY = ("A Browser of Pages", "The browser shows them.")
+
+
+def test_a_text_shows_where_its_bar_lies_and_the_bar_moves(house: House, say: Say):
+    house.settings["topics"]["browsing"] = {"like": TEXT}
+    house.ingest(WEB, NEARLY, BANDITS)
+    shown = say("topics", "try", "--like", TEXT).out
+    assert "1 paper of the newest 3 reaches the bar of 0.35, 1.0 a day." in shown
+    assert "Browser, Agents, phone, web: four of your words" in " ".join(shown.split())
+    above, below = shown.split("bar 0.35 ─")
+    assert WEB[0] in above and NEARLY[0] in below
+    for named in (("browsing",), ("--like", TEXT)):
+        lower = say("topics", "try", *named, "--at-least", "0.2").out
+        assert "2 papers of the newest 3 reach the bar of 0.2, 2.0 a day." in lower
+        assert lower.index(NEARLY[0]) < lower.index("bar 0.2 ─"), "the line is below all of them"
+    high = say("topics", "try", "browsing", "--at-least", "1").out
+    assert "0 papers of the newest 3 reach the bar of 1." in high
+    assert high.index("bar 1 ─") < high.index(WEB[0])
+    nothing = say("topics", "try", "--like", "quokkas and wombats").out
+    assert "No stored paper has one of the words." in nothing
+
+
+def test_answers_propose_words_to_add_and_to_drop(house: House, say: Say):
+    guis = [(f"A GUI in the browser {n}", "Agents click on a GUI of the web.") for n in range(3)]
+    calls = [(f"Phone calls in a browser {n}", "A phone on the web rings.") for n in range(3)]
+    house.settings["topics"] = {"browsing": {"like": {"text": TEXT, "at_least": 0.1}}}
+    house.ingest(*guis, *calls)
+    assert "By the answers" not in say("topics", "words", "browsing").out
+    for number in range(1, 7):
+        verdict = "up" if number < 4 else "down"
+        assert say("papers", "rate", f"{number}", verdict, "--subscription", "lab").status == 0
+    for command in ("words", "relearn"):
+        shown = say("topics", command, "browsing").out
+        [add] = [line for line in shown.splitlines() if "add to the text:" in line]
+        [drop] = [line for line in shown.splitlines() if ", drop:" in line]
+        assert ("GUI" in add, "phone" in drop) == (True, True)

@@ -677,3 +677,40 @@ def test_the_number_of_papers_stands_once_in_heading_and_opening() -> None:
     assert about.opening(replace(one, covers_from=None)) == ""
     assert about.opening(digest([])) == wording.summary(digest([]))
     assert about.subject(one) == "1 paper: marl · 21 Nov"
+
+
+def test_the_words_of_a_text_are_named_as_the_readers_own() -> None:
+    title = MatchReason(
+        "title", ("Browser", "agents"), (), ("Browser", "agents"), near=("Browser", "agents")
+    )
+    abstract = MatchReason(
+        "abstract", ("browsers", "GUI", "web"), (), ("GUI", "web"), near=("GUI", "web")
+    )
+    entry = structs.replace(entry_of(GNN), matched=(TopicWhy("surf", (title, abstract), "Surf"),))
+    assert wording.why_line(entry) == "Surf: Browser, agents, GUI: three of your words"
+    assert wording.short_why(entry) == "Browser, agents, GUI: three of your words"
+    [found] = wording.matched_topics(entry)
+    assert (found.near, found.fields) == ("Browser, agents, GUI, web: four of your words", ())
+    safe = MatchReason(
+        "abstract", ("safe", "GUI"), (), ("safe", "GUI"), required=("safe",), near=("GUI",)
+    )
+    both = structs.replace(entry, matched=(TopicWhy("surf", (safe,)),))
+    assert wording.why_line(both) == "surf: safe in the abstract; GUI: one of your words"
+    [found] = wording.matched_topics(both)
+    assert (found.near, found.fields) == ("GUI: one of your words", (("abstract", "safe"),))
+
+
+@pytest.mark.parametrize(
+    ("a_day", "said"),
+    [
+        (0.0, ""),
+        (0.004, "one in 250 days"),
+        (0.4, "one in 2 days"),
+        (0.94, "one in 2 days"),
+        (0.95, "0.9 a day"),
+        (3.24, "3.2 a day"),
+        (1_234.5, "1,234 a day"),
+    ],
+)
+def test_a_rate_is_said_as_papers_a_day_or_days_a_paper(a_day: float, said: str) -> None:
+    assert wording.format_rate(a_day) == said

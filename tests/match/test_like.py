@@ -152,3 +152,14 @@ def test_answers_propose_words():
     }
     assert ("smartphone", True) in changes and ("browser", False) in changes
     assert propose_words(words, wanted[:2], unwanted[:2]) == ()
+
+
+def test_the_words_of_a_text_are_told_apart_from_those_of_a_query():
+    def near(query: str) -> list[tuple[str, ...]]:
+        [match] = TopicIndex({"t": topic(SENTENCE, query, at_least=0.1)}).match([BROWSING])
+        return [reason.near for reason in match.why]
+
+    [title, abstract] = near("")
+    assert {"browser", "agents"} <= {word.casefold() for word in (*title, *abstract)}
+    demanded = [word for reason in near("browser") for word in reason]
+    assert "browser" not in [word.casefold() for word in demanded] and demanded

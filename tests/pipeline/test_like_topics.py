@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from monitor.app import load_settings
 from monitor.commands.explain import explain
 from monitor.commands.like_trial import like_of, relearn, try_like, words_of_topic
+from monitor.commands.status import status
 from monitor.commands.topic_trial import topic_warnings
 from monitor.errors import UsageError
 from monitor.model import LikeText, LikeWords, Topic
@@ -178,3 +179,76 @@ def test_what_has_no_words_is_refused(liking: House):
                 relearn(app.runtime, name)
     with pytest.raises(UsageError, match="20,000"):
         like_of("agent " * 4_000)
+
+
+def test_near_topics_have_their_query_and_are_ten_at_most(liking: House):
+    like = {"text": TEXT, "at_least": 0.3}
+    liking.settings["topics"] = {
+        "with": {"query": "pages", "like": like},
+        "without": {"query": "robots", "like": like},
+        "elsewhere": {"query": "source:other", "like": like},
+        "reached": {"like": {"text": TEXT, "at_least": 0.2}},
+        "far": {"like": {"text": TEXT, "at_least": 0.9}},
+    }
+    liking.ingest(NEARLY)
+    with liking.opened() as app:
+        found = explain(app.runtime, NEARLY[0])
+        assert [near.topic for near in found.near] == ["with"]
+        assert [matched.topic for matched in found.topics] == ["reached"]
+    liking.settings["topics"] = {
+        f"at-{n}": {"like": {"text": TEXT, "at_least": 0.26 + n / 1_000}} for n in range(12)
+    }
+    liking.ingest()
+    with liking.opened() as app:
+        near = explain(app.runtime, NEARLY[0]).near
+    assert [one.topic for one in near] == [f"at-{n}" for n in range(10)]
+    assert {one.score for one in near} == {near[0].score} and near[0].score < 0.26
+
+
+def test_check_names_texts_that_no_stored_paper_is_near_to(liking: House):
+    liking.settings["topics"] = {
+        "unknown": {"like": "zyzzyva quokkas and wombats"},
+        "high": {"like": {"text": TEXT, "at_least": 0.99}},
+        "found": {"like": TEXT},
+        "excluded": {"query": "regret", "like": TEXT},
+    }
+    liking.ingest(WEB, *[(f"Bandits {n}", f"Bandit {n} of the regret.") for n in range(98)])
+    assert topic_warnings(load_settings(liking.write())) == [], "99 papers say little"
+    liking.ingest(NEARLY)
+    warnings = {one.where: one.message for one in topic_warnings(load_settings(liking.write()))}
+    none = "like: none of the newest 100 papers"
+    assert set(warnings) == {"topics.unknown", "topics.high"}
+    unknown = warnings["topics.unknown"]
+    assert unknown.startswith(f"{none} has one of its words (") and "quokkas" in unknown
+    high = warnings["topics.high"]
+    assert high.startswith(
+        f"{none} reaches its bar of 0.99; the nearest paper has a nearness of 0."
+    )
+
+
+def test_status_names_the_examples_that_were_missing_until_they_are_learned(liking: House):
+    ids = [f"arxiv:2307.1385{n}" for n in range(5)]
+    (liking.folder / "refs.bib").write_text("@article{a, title={Agents in the")
+    liking.settings["topics"] |= {
+        "browsing": {"like": {"text": TEXT, "papers": ids}},
+        "cut": {"like": {"text": TEXT, "file": "refs.bib"}},
+        "none": {"like": {"papers": ["doi:10.5555/none"]}},
+    }
+    liking.ingest(WEB)
+    with liking.opened() as app:
+        report = status(app.runtime)
+        browsing, cut = report.warnings
+        assert browsing == (
+            f"topic browsing was learned without its example {', '.join(ids[:3])}, "
+            "2 more examples; once that can be read, run "
+            "`paper-monitor topics relearn browsing`"
+        )
+        assert cut.startswith("topic cut was learned") and "refs.bib" in cut
+        [parked] = [one.text for one in report.problems if "parked" in one.text]
+        assert (
+            parked == "topic none is parked: like: has none of its examples yet: doi:10.5555/none"
+        )
+    (liking.folder / "refs.bib").write_text("@article{a, title={Agents in the Web}}")
+    with liking.opened() as app:
+        relearn(app.runtime, "cut")
+        assert len(status(app.runtime).warnings) == 1
