@@ -187,15 +187,15 @@ def _near_keys(reasons: Iterable[MatchReason]) -> set[str]:
 
 
 def without_near(reasons: Sequence[MatchReason]) -> tuple[MatchReason, ...]:
-    """Return reasons without the words that `near_line` names."""
+    """Return reasons without the words that `near_line` names, and without texts of these alone."""
     near = {key.partition(" (")[0] for key in _near_keys(reasons)}
     if not near:
         return tuple(reasons)
-    rest = (
+    return tuple(
         replace(why, words=tuple(w for w in why.words if singular(w.casefold()) not in near))
         for why in reasons
+        if why.field not in _TEXTS or {*why.terms} - {*why.near}
     )
-    return tuple(why for why in rest if why.words)
 
 
 def describe_words(field: str, words: str) -> str:
@@ -413,9 +413,10 @@ def format_count(count: int, noun: str) -> str:
 
 
 def format_rate(a_day: float) -> str:
-    """`3.2 a day`, and of fewer than one: `one in 5 days`; "" for none."""
+    """`3.2 a day`, `12 a day`, and of fewer than one: `one in 5 days`; "" for none."""
     if a_day >= 0.95:
-        return f"{a_day:,.1f} a day" if a_day < 9.95 else f"{a_day:,.0f} a day"
+        rate = f"{max(a_day, 1):.1f}".removesuffix(".0") if a_day < 9.95 else f"{a_day:,.0f}"
+        return f"{rate} a day"
     return f"one in {format_count(max(round(1 / a_day), 2), 'day')}" if a_day > 0 else ""
 
 

@@ -150,13 +150,13 @@ def test_a_text_shows_where_its_bar_lies_and_the_bar_moves(house: House, say: Sa
     house.settings["topics"]["browsing"] = {"like": TEXT}
     house.ingest(WEB, NEARLY, BANDITS)
     shown = say("topics", "try", "--like", TEXT).out
-    assert "1 paper of the newest 3 reaches the bar of 0.35, 1.0 a day." in shown
+    assert "1 paper of the newest 3 reaches the bar of 0.35, 1 a day." in shown
     assert "Browser, Agents, phone, web: four of your words" in " ".join(shown.split())
     above, below = shown.split("bar 0.35 ─")
     assert WEB[0] in above and NEARLY[0] in below
     for named in (("browsing",), ("--like", TEXT)):
         lower = say("topics", "try", *named, "--at-least", "0.2").out
-        assert "2 papers of the newest 3 reach the bar of 0.2, 2.0 a day." in lower
+        assert "2 papers of the newest 3 reach the bar of 0.2, 2 a day." in lower
         assert lower.index(NEARLY[0]) < lower.index("bar 0.2 ─"), "the line is below all of them"
     high = say("topics", "try", "browsing", "--at-least", "1").out
     assert "0 papers of the newest 3 reach the bar of 1." in high

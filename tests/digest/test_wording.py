@@ -707,7 +707,7 @@ def test_the_words_of_a_text_are_named_as_the_readers_own() -> None:
         (0.004, "one in 250 days"),
         (0.4, "one in 2 days"),
         (0.94, "one in 2 days"),
-        (0.95, "0.9 a day"),
+        (0.95, "1 a day"),
         (3.24, "3.2 a day"),
         (1_234.5, "1,234 a day"),
     ],
