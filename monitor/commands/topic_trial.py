@@ -357,8 +357,10 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
         if (wide := too_wide(count, len(papers)))
     ]
     warnings += missing
-    silent = [each for each in current if each.like and each.name in topics]
-    for name, message in _silent_likes([each for each in silent if not counts[each.name]], papers):
+    silent = [
+        topic for topic in current if topic.like and topic.name in topics and not counts[topic.name]
+    ]
+    for name, message in _silent_likes(silent[:_MOST_SILENT], papers):
         warnings.append(_warning(settings, name, message))
     unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
     for name, words in unseen.items():
@@ -366,8 +368,9 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
     return sorted(warnings, key=lambda fault: (fault.file, fault.line))
 
 
-# Topics whose nearest paper is looked for at once: each is compared with each paper.
-_COMPARED = 50
+# Of texts that no paper is near to, the first are looked at, some at once: each is compared with
+# each paper.
+_MOST_SILENT, _COMPARED = 500, 50
 
 
 def _silent_likes(topics: Sequence[Topic], papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:

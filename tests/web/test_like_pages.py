@@ -69,9 +69,7 @@ def test_the_bar_moves_and_the_topic_to_copy_with_it(house: House) -> None:
     house.run(WEB, NEARLY, BANDITS)
     with pages(house) as (_, client):
         lower = client.get("/try", params={"like": TEXT, "at_least": "0.2512"}).text
-        assert (
-            "<strong>2 papers</strong> of the newest 3 reach the bar of 0.251, 2 a day" in lower
-        )
+        assert "<strong>2 papers</strong> of the newest 3 reach the bar of 0.251, 2 a day" in lower
         assert "at_least: 0.2512\n" in lower and 'value="0.251"' in lower
         [form] = [part for part in lower.split("<form") if 'name="at_least"' in part]
         assert f'<input type="hidden" name="like" value="{TEXT}">' in form
