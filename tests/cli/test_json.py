@@ -96,7 +96,7 @@ EVERY = [
             "papers looked_at a_day bar line",
             per_day=[keys("day papers")],
             nearest=[keys("id title score matches", why=WHY)],
-            beside_bar=[keys("id title score matches", why=WHY)],
+            beside_bar=...,
         )
         | {"words": [keys("word weight")]},
     ),
