@@ -360,8 +360,8 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
     silent = [
         topic for topic in current if topic.like and topic.name in topics and not counts[topic.name]
     ]
-    for name, message in _silent_likes(silent[:_MOST_SILENT], papers):
-        warnings.append(_warning(settings, name, message))
+    for of_topic, message in _silent_likes(silent[:_MOST_SILENT], papers):
+        warnings.append(_warning(settings, of_topic, message))
     unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
     for name, words in unseen.items():
         warnings.append(_warning(settings, name, no_paper_has(words, len(papers))))
