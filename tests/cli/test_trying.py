@@ -150,9 +150,9 @@ def test_a_text_shows_where_its_bar_lies_and_the_bar_moves(house: House, say: Sa
     house.settings["topics"]["browsing"] = {"like": TEXT}
     house.ingest(WEB, NEARLY, BANDITS)
     shown = say("topics", "try", "--like", TEXT).out
-    assert "1 paper of the newest 3 reaches the bar of 0.35, 1 a day." in shown
+    assert "1 paper of the newest 3 reaches the bar of 0.38, 1 a day." in shown
     assert "Browser, Agents, phone, web: four of your words" in " ".join(shown.split())
-    above, below = shown.split("bar 0.35 ─")
+    above, below = shown.split("bar 0.38 ─")
     assert WEB[0] in above and NEARLY[0] in below
     for named in (("browsing",), ("--like", TEXT)):
         lower = say("topics", "try", *named, "--at-least", "0.2").out
