@@ -161,7 +161,7 @@ def _take_out(tx: Transaction, runtime: Runtime, paper_id: int, one: LookUp, now
     look_ups.take_out_keys(tx, paper_id, answered.schemes)
     before = structs.replace(stored.paper, **gone)
     said = _said_by_records(tx, paper_id, [name for name in gone if not getattr(before, name)])
-    write_papers.fill_in(tx, stored, structs.replace(before, **said), now)
+    write_papers.fill_in(tx, [(stored, structs.replace(before, **said))], now)
     look_ups.settle(tx, one, LookUpState.REFUSED, structs.replace(answered, fields=(), schemes=()))
     if answered.joined:
         names = [f"{source}/{raw_id}" for source, raw_id in answered.joined.records]

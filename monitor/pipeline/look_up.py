@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -21,8 +21,9 @@ from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import judge
 from monitor.identity.reasons import write_reasons
 from monitor.identity.same_work import same_work, texts_agree
-from monitor.model import Claim, Paper, StoredPaper
+from monitor.model import Claim, IncomingPaper, Paper, StoredPaper
 from monitor.model.look_up import (
+    FILLED_IN,
     Answered,
     JoinedPaper,
     LookUp,
@@ -171,8 +172,7 @@ def drop_removed_services(runtime: Runtime) -> None:
             return
         waiting = look_ups.open_elsewhere(tx, runtime.services)
         look_ups.drop(tx, waiting)
-        for one in waiting:
-            _wait_for_next(tx, runtime, one.paper_id, now)
+        _wait_for_next(tx, runtime, [one.paper_id for one in waiting], now)
 
 
 def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
@@ -211,8 +211,7 @@ class _Round(ServiceRound):
         if rest > now:
             with self.runtime.database.writing() as tx:
                 look_ups.put_off(tx, self.service.name, rest)
-                for one in waiting:
-                    _wait_for_next(tx, self.runtime, one.paper_id, now)
+                _wait_for_next(tx, self.runtime, [one.paper_id for one in waiting], now)
             return False
         by_id = {one.paper_id: one for one in waiting}
         given_up = self._give_up(waiting, now)
@@ -242,9 +241,10 @@ class _Round(ServiceRound):
             return
         with self.runtime.database.writing() as tx:
             look_ups.drop(tx, needless)
-            for id in wanted - asked_about:
+            untitled = wanted - asked_about
+            for id in untitled:
                 look_ups.settle(tx, waiting[id], LookUpState.NOT_FOUND)
-                _wait_for_next(tx, self.runtime, id, now)
+            _wait_for_next(tx, self.runtime, untitled, now)
 
     def _give_up(self, waiting: Iterable[LookUp], now: datetime) -> set[int]:
         """Give up look-ups that crashes cut off `ATTEMPTS` times; return their papers."""
@@ -253,7 +253,7 @@ class _Round(ServiceRound):
             with self.runtime.database.writing() as tx:
                 for one in given_up:
                     look_ups.settle(tx, one, LookUpState.GIVEN_UP, one.answered)
-                    _wait_for_next(tx, self.runtime, one.paper_id, now)
+                _wait_for_next(tx, self.runtime, [one.paper_id for one in given_up], now)
         return {one.paper_id for one in given_up}
 
     def _is_needed(self, stored: StoredPaper | None) -> bool:
@@ -261,75 +261,174 @@ class _Round(ServiceRound):
             return False
         return stored.id in self.only or bool(missing(stored.paper) & self.service.gives)
 
-    def keep(self, tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
-        has_gained = store_answer(tx, asked, records, now)
-        _wait_for_next(tx, self.runtime, merge_papers.current_id(tx, asked.paper_id), now)
-        return has_gained
+    def keep(
+        self, tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper], now: datetime
+    ) -> int:
+        alone, contested = _part(tx, _judge(tx, asked, records))
+        _settle(tx, alone, now)
+        _let_wait(tx, self.runtime, [one.after() for one in alone], now)
+        gained = sum(one.gains for one in alone)
+        for one in contested:
+            gained += _settle_contested(tx, one.asked, records, now)
+            _wait_for_next(tx, self.runtime, [merge_papers.current_id(tx, one.stored.id)], now)
+        return gained
 
-    def fail(self, tx: Transaction, asked: LookUp, error: str, now: datetime) -> None:
-        is_last = asked.attempts >= ATTEMPTS
-        next_state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
-        again = None if is_last else now + BETWEEN_ATTEMPTS
-        look_ups.settle(tx, asked, next_state, Answered(error=error), again)
-        _wait_for_next(tx, self.runtime, asked.paper_id, now)
+    def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
+        for one in asked:
+            is_last = one.attempts >= ATTEMPTS
+            next_state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
+            again = None if is_last else now + BETWEEN_ATTEMPTS
+            look_ups.settle(tx, one, next_state, Answered(error=error), again)
+        _wait_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
 
 
-def store_answer(tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
-    """Fill in what an answer says about a paper, if it does; return whether the paper gained.
+# ── answers ────────────────────────────────────────────────────────────────────────
 
-    `tx` comes from `Database.ingesting`.
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What an answer says about a paper.
+
+    `stored` is the paper, and `earlier` what else services were asked about it. `filled` is the
+    paper with what it gains, if the state is `FILLED`.
     """
-    stored = papers.get(tx, asked.paper_id)
-    if stored is None or stored.purged:
-        return False
-    earlier = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
-    others = {
-        one.service: one.answered.record
-        for one in earlier
-        if one.service != asked.service and one.answered.record
-    }
+
+    asked: LookUp
+    stored: StoredPaper
+    earlier: tuple[LookUp, ...]
+    state: LookUpState
+    answered: Answered
+    filled: Paper
+
+    @property
+    def gains(self) -> bool:
+        return self.state in FILLED_IN
+
+    @property
+    def identifiers(self) -> set[tuple[str, str]]:
+        """The identifiers that the paper gains, as the index has them."""
+        schemes = self.answered.schemes if self.gains else ()
+        pairs = claims_of(self.filled) if schemes else ()
+        return {paper_index.indexed_pair(pair) for pair in pairs if pair[0] in schemes}
+
+    def after(self) -> _Asked:
+        """Return the paper, and what services were asked about it, once this is stored."""
+        settled = structs.replace(self.asked, state=self.state, due_at=None)
+        return _Asked(self.stored.id, self.filled, (*self.earlier, settled))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A paper by its id, and all that services were asked about it."""
+
+    id: int
+    paper: Paper
+    look_ups: tuple[LookUp, ...]
+
+
+def _judge(tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper]) -> list[_Judged]:
+    """Judge an answer about each of the papers that are still stored."""
+    stored = papers.load(tx, [one.paper_id for one in asked])
+    of_papers = look_ups.of_papers(tx, stored)
+    judged = []
+    for one in asked:
+        paper = stored.get(one.paper_id)
+        if paper and not paper.purged:
+            earlier = tuple(e for e in of_papers[paper.id] if e.service != one.service)
+            judged.append(_judge_one(one, paper, earlier, records))
+    return judged
+
+
+def _judge_one(
+    asked: LookUp, stored: StoredPaper, earlier: tuple[LookUp, ...], records: Sequence[Paper]
+) -> _Judged:
+    others = {one.service: one.answered.record for one in earlier if one.answered.record}
     judgement = judge(stored.paper, records, others)
     answered = Answered(judgement.record, judgement.evidence, reasons=judgement.reasons)
     if judgement.outcome is not LookUpOutcome.FOUND or judgement.record is None:
-        look_ups.settle(tx, asked, _UNFILLED[judgement.outcome], answered)
-        return False
+        state = _UNFILLED[judgement.outcome]
+        return _Judged(asked, stored, earlier, state, answered, stored.paper)
     filled = fill(stored.paper, judgement.record)
     answered = structs.replace(answered, fields=filled.fields, schemes=filled.schemes)
-    if not (filled.fields or filled.schemes):
-        look_ups.settle(tx, asked, LookUpState.KNOWN, answered)
-        return False
-    known = _others_with_identifiers(tx, stored, filled.paper, filled.schemes)
-    apart = identity_rulings.apart(tx, [(stored.id, id) for id in known])
-    for other in known.values():
-        verdict = same_work(filled.paper, other.paper)
+    gains = filled.fields or filled.schemes
+    state = LookUpState.FILLED if gains else LookUpState.KNOWN
+    return _Judged(asked, stored, earlier, state, answered, filled.paper)
+
+
+def _part(tx: Transaction, judged: Sequence[_Judged]) -> tuple[list[_Judged], list[_Judged]]:
+    """Part papers by whether another one has, or gains before them, an identifier they gain."""
+    gained = {one.asked.paper_id: one.identifiers for one in judged}
+    owners = paper_index.of_keys(tx, {pair for pairs in gained.values() for pair in pairs})
+    alone, contested = list[_Judged](), list[_Judged]()
+    for one in judged:
+        pairs = gained[one.stored.id]
+        if any(owners.setdefault(pair, one.stored.id) != one.stored.id for pair in pairs):
+            contested.append(one)
+        else:
+            alone.append(one)
+    return alone, contested
+
+
+def _settle(tx: Transaction, judged: Sequence[_Judged], now: datetime) -> None:
+    """Store the answer about papers, and what they gain by it.
+
+    `tx` comes from `Database.ingesting`. Topics that look at what is gained match it once more.
+    """
+    look_ups.settle_all(tx, [(one.asked, one.state, one.answered) for one in judged])
+    gaining = [one for one in judged if one.gains]
+    write_papers.fill_in(tx, [(one.stored, one.filled) for one in gaining], now)
+    write_papers.write_keys(tx, [_keyed(one) for one in gaining])
+
+
+def _keyed(one: _Judged) -> tuple[int, IncomingPaper]:
+    keyed = with_keys(one.filled)
+    gained = tuple(pair for pair in keyed.keys if pair[0] in one.answered.schemes)
+    claims = dict.fromkeys(gained, Claim.LOOKED_UP)
+    return one.stored.id, structs.replace(keyed, keys=gained, claims=claims)
+
+
+def _settle_contested(
+    tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime
+) -> bool:
+    """Store the answer about a paper if others may have an identifier that it would gain.
+
+    Return whether it gained something. Papers may have been joined since the answer was judged.
+    """
+    gained = False
+    for judged in _judge(tx, [asked], records):
+        owners = paper_index.of_keys(tx, judged.identifiers)
+        others = papers.load(tx, set(owners.values()) - {judged.stored.id})
+        one = _beside(tx, judged, others.values())
+        _settle(tx, [one], now)
+        if one.state is LookUpState.JOINED:
+            other = min(others.values(), key=lambda paper: paper.id)
+            reasons = write_reasons(same_work(one.filled, other.paper).reasons)
+            merge_papers.merge(tx, [(one.stored.id, other.id, reasons)], now)
+        gained = one.gains
+    return gained
+
+
+def _beside(tx: Transaction, judged: _Judged, others: Collection[StoredPaper]) -> _Judged:
+    """Return what an answer says beside other papers with an identifier that its paper would gain.
+
+    They are joined if they are the same work, and contradict the answer if one is not.
+    """
+    id, filled, answered = judged.stored.id, judged.filled, judged.answered
+    apart = identity_rulings.apart(tx, [(id, other.id) for other in others])
+    for other in others:
+        verdict = same_work(filled, other.paper)
         # The identifier alone proves nothing: it is not of a record of this paper.
-        is_same = verdict.same and texts_agree(filled.paper, other.paper)
-        if not is_same or (stored.id, other.id) in apart:
-            answered = structs.replace(
+        is_same = verdict.same and texts_agree(filled, other.paper)
+        if not is_same or (id, other.id) in apart:
+            refused = structs.replace(
                 answered, fields=(), schemes=(), reasons=verdict.reasons, other=other.id
             )
-            look_ups.settle(tx, asked, LookUpState.CONTRADICTED, answered)
-            return False
-    if known:
-        other = min(known.values(), key=lambda paper: paper.id)
-        joined = JoinedPaper(_records(tx, stored.id), not look_ups.is_in_digest(tx, stored.id))
-        reasons = write_reasons(same_work(filled.paper, other.paper).reasons)
-        look_ups.settle(tx, asked, LookUpState.JOINED, structs.replace(answered, joined=joined))
-        _write(tx, stored, filled.paper, filled.schemes, now)
-        merge_papers.merge(tx, [(stored.id, other.id, reasons)], now)
-        return True
-    look_ups.settle(tx, asked, LookUpState.FILLED, answered)
-    _write(tx, stored, filled.paper, filled.schemes, now)
-    return True
-
-
-def _others_with_identifiers(
-    tx: Transaction, stored: StoredPaper, filled: Paper, schemes: Collection[str]
-) -> dict[int, StoredPaper]:
-    """Return other stored papers that have an identifier which a paper would gain."""
-    gained = (pair for pair in claims_of(filled) if pair[0] in schemes)
-    owners = paper_index.of_keys(tx, gained)
-    return papers.load(tx, set(owners.values()) - {stored.id})
+            return replace(judged, state=LookUpState.CONTRADICTED, answered=refused)
+    if not others:
+        return judged
+    joined = JoinedPaper(_records(tx, id), not look_ups.is_in_digest(tx, id))
+    answered = structs.replace(answered, joined=joined)
+    return replace(judged, state=LookUpState.JOINED, answered=answered)
 
 
 def _records(tx: Transaction, paper_id: int) -> tuple[tuple[str, str], ...]:
@@ -337,27 +436,27 @@ def _records(tx: Transaction, paper_id: int) -> tuple[tuple[str, str], ...]:
     return tuple((one.source, one.raw_id) for one in seen)
 
 
-def _write(
-    tx: Transaction, stored: StoredPaper, filled: Paper, schemes: Collection[str], now: datetime
-) -> None:
-    """Write what a paper gained; topics that look at it match the paper once more."""
-    keyed = with_keys(filled)
-    gained = tuple(pair for pair in keyed.keys if pair[0] in schemes)
-    claims = dict.fromkeys(gained, Claim.LOOKED_UP)
-    write_papers.fill_in(tx, stored, filled, now)
-    write_papers.write_keys(tx, [(stored.id, structs.replace(keyed, keys=gained, claims=claims))])
+# ── the next service ───────────────────────────────────────────────────────────────
 
 
-def _wait_for_next(tx: Transaction, runtime: Runtime, paper_id: int, now: datetime) -> None:
-    """Let a paper that still lacks something wait for the next service that may have it."""
-    stored = papers.get(tx, paper_id)
-    if stored is None or stored.purged:
-        return
-    asked = look_ups.of_papers(tx, [paper_id]).get(paper_id, [])
-    if name := _next(runtime, stored.paper, asked, now):
-        look_ups.wait(tx, [(paper_id, name)], now)
-    elif not missing(stored.paper):
-        look_ups.drop(tx, [one for one in asked if one.state is LookUpState.WAITING])
+def _wait_for_next(tx: Transaction, runtime: Runtime, ids: Iterable[int], now: datetime) -> None:
+    """Let papers that still lack something wait for the next service that may have it."""
+    stored = papers.load(tx, ids)
+    asked = look_ups.of_papers(tx, stored)
+    there = [one for one in stored.values() if not one.purged]
+    now_asked = [_Asked(one.id, one.paper, tuple(asked.get(one.id, ()))) for one in there]
+    _let_wait(tx, runtime, now_asked, now)
+
+
+def _let_wait(tx: Transaction, runtime: Runtime, asked: Iterable[_Asked], now: datetime) -> None:
+    waiting, needless = list[tuple[int, str]](), list[LookUp]()
+    for one in asked:
+        if name := _next(runtime, one.paper, one.look_ups, now):
+            waiting.append((one.id, name))
+        elif not missing(one.paper):
+            needless += (e for e in one.look_ups if e.state is LookUpState.WAITING)
+    look_ups.wait(tx, waiting, now)
+    look_ups.drop(tx, needless)
 
 
 def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime) -> str:

@@ -131,7 +131,14 @@ class SavedRound(ServiceRound):
                 later = now + (MONTH if is_given_up else BETWEEN_ATTEMPTS)
                 look_ups.settle(tx, one, state, one.answered, later, self.purpose)
 
-    def keep(self, tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
+    def keep(
+        self, tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper], now: datetime
+    ) -> int:
+        return sum(self._keep(tx, one, records, now) for one in asked)
+
+    def _keep(
+        self, tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime
+    ) -> bool:
         asked = structs.replace(asked, paper_id=merge_papers.current_id(tx, asked.paper_id))
         stored = papers.get(tx, asked.paper_id)
         if stored is None or stored.purged:
@@ -146,12 +153,13 @@ class SavedRound(ServiceRound):
         look_ups.settle(tx, asked, state, answered, now + MONTH, self.purpose)
         return _tell(tx, stored.id, changes or (), now)
 
-    def fail(self, tx: Transaction, asked: LookUp, error: str, now: datetime) -> None:
-        is_last = asked.attempts >= ATTEMPTS
-        state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
-        again = now + (MONTH if is_last else BETWEEN_ATTEMPTS)
-        answered = structs.replace(asked.answered, error=error)
-        look_ups.settle(tx, asked, state, answered, again, self.purpose)
+    def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
+        for one in asked:
+            is_last = one.attempts >= ATTEMPTS
+            state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
+            again = now + (MONTH if is_last else BETWEEN_ATTEMPTS)
+            answered = structs.replace(one.answered, error=error)
+            look_ups.settle(tx, one, state, answered, again, self.purpose)
 
 
 def _followers(tx: Transaction, paper_id: int) -> list[Judgement]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import structlog
 
-from monitor.errors import DeferredError, FetchError, StoreError
+from monitor.errors import DeferredError, FetchError, StoreError, ValueRefusedError
 from monitor.look_up.service import Service
 from monitor.model import Paper
 from monitor.model.incidents import Subject, SubjectKind
@@ -53,12 +53,14 @@ class ServiceRound(ABC):
         """Ask about what is due, and say whether anything was."""
 
     @abstractmethod
-    def keep(self, tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime) -> bool:
-        """Store the answer about a paper; return whether something came of it."""
+    def keep(
+        self, tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper], now: datetime
+    ) -> int:
+        """Store the answer about papers; return for how many something came of it."""
 
     @abstractmethod
-    def fail(self, tx: Transaction, asked: LookUp, error: str, now: datetime) -> None:
-        """Store that there is no answer about a paper."""
+    def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
+        """Store that there is no answer about papers."""
 
     @property
     def most_requests(self) -> int:
@@ -96,7 +98,7 @@ class ServiceRound(ABC):
         if not asked:
             return True
         try:
-            self._store(question, asked, self.service.ask(question))
+            records = self.service.ask(question)
         except DeferredError as fault:  # its host was busy, or the service stops: nothing was sent
             log.debug("look-up deferred", service=self.service.name, reason=str(fault))
             with runtime.database.writing() as tx:
@@ -105,19 +107,31 @@ class ServiceRound(ABC):
         except FetchError as fault:
             self._note_failure(asked, str(fault), None if fault.status in REFUSED else fault)
             return fault.status in REFUSED
-        except StoreError:
-            raise
         except Exception as fault:  # of one answer: it stops neither the others nor a digest
-            log.exception("look-up failed", service=self.service.name)
-            self._note_failure(asked, f"{type(fault).__name__}: {fault}", None)
+            self._note_fault(asked, fault)
+        else:
+            self._store_apart(asked, records)
         return True
 
-    def _store(self, question: Question, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
+    def _store_apart(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
+        """Store the answer about papers together; if that fails, about each of them alone."""
+        try:
+            self._store(asked, records)
+        except Exception as fault:
+            if isinstance(fault, StoreError) and not isinstance(fault, ValueRefusedError):
+                raise
+            if len(asked) == 1:
+                self._note_fault(asked, fault)
+                return
+            for one in asked:
+                self._store_apart([one], records)
+
+    def _store(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
         runtime, now = self.runtime, self.runtime.clock.now()
         with runtime.database.ingesting() as tx:
-            for one in asked:
-                self.gained += self.keep(tx, one, records, now)
+            gained = self.keep(tx, asked, records, now)
             self._asked.answered(tx, now)
+        self.gained += gained
         log.info(
             "looked up",
             service=self.service.name,
@@ -125,6 +139,11 @@ class ServiceRound(ABC):
             records=len(records),
             saved=self.purpose is Purpose.CHANGES,
         )
+
+    def _note_fault(self, asked: Sequence[LookUp], fault: Exception) -> None:
+        """Record that an answer about papers could not be read or stored."""
+        log.error("look-up failed", service=self.service.name, exc_info=fault)
+        self._note_failure(asked, f"{type(fault).__name__}: {fault}", None)
 
     def _note_failure(
         self, asked: Sequence[LookUp], error: str, of_service: FetchError | None
@@ -137,5 +156,4 @@ class ServiceRound(ABC):
             if of_service:
                 rest = self._asked.failed(tx, error, of_service.retry_after, now)
                 look_ups.put_off(tx, self.service.name, rest, self.purpose)
-            for one in asked:
-                self.fail(tx, one, error, now)
+            self.fail(tx, asked, error, now)

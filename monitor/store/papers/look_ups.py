@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -170,32 +171,45 @@ def begin(
 
     After a crash they are due again at a later time, and this counts as an attempt.
     """
-    begun, table = [], _table(purpose)
-    for one in asked:
-        row = sa.update(table).where(
-            table.c.paper_id == one.paper_id,
-            table.c.service == one.service,
-            table.c.due_at == one.due_at,
-            table.c.attempts == one.attempts,
+    expected = {(one.paper_id, one.service): one for one in asked}
+    if not expected:
+        return []
+    table = _table(purpose)
+    columns = table.c.paper_id, table.c.service, table.c.due_at, table.c.attempts
+    of_papers = among(table.c.paper_id, {id for id, _ in expected})
+    rows = tx.execute(sa.select(*columns).where(of_papers).with_for_update())
+    unchanged = {
+        (row.paper_id, row.service)
+        for row in rows
+        if (one := expected.get((row.paper_id, row.service)))
+        and (one.due_at, one.attempts) == (row.due_at, row.attempts)
+    }
+    begun = [
+        msgspec.structs.replace(
+            one,
+            state=LookUpState.ASKING,
+            attempts=one.attempts + 1,
+            owner=owner,
+            asked_at=now,
+            due_at=due_again,
         )
-        values = {
-            "state": LookUpState.ASKING.value,
-            "attempts": one.attempts + 1,
+        for place, one in expected.items()
+        if place in unchanged
+    ]
+    values = [
+        {
+            "of": one.paper_id,
+            "at": one.service,
+            "state": one.state.value,
+            "attempts": one.attempts,
             "owner": owner,
             "asked_at": now,
             "due_at": due_again,
         }
-        if tx.execute(row.values(values)).rowcount:
-            begun.append(
-                msgspec.structs.replace(
-                    one,
-                    state=LookUpState.ASKING,
-                    attempts=one.attempts + 1,
-                    owner=owner,
-                    asked_at=now,
-                    due_at=due_again,
-                )
-            )
+        for one in begun
+    ]
+    if values:
+        tx.execute(_update(purpose), values)
     return begun
 
 
@@ -208,12 +222,49 @@ def settle(
     purpose: Purpose = Purpose.GAPS,
 ) -> None:
     """Record what became of a look-up; one that is tried again is `due_at` a time."""
-    row = sa.update(_table(purpose)).filter_by(paper_id=asked.paper_id, service=asked.service)
-    values: dict[str, Any] = {"state": state.value, "owner": "", "due_at": due_at}
-    values["packed"] = _packed(answered)
-    if purpose is Purpose.CHANGES and state is not LookUpState.FAILED:
-        values["attempts"] = 0  # the next month has its own
-    tx.execute(row.values(values))
+    settle_all(tx, [(asked, state, answered)], due_at, purpose)
+
+
+def settle_all(
+    tx: Transaction,
+    settled: Iterable[tuple[LookUp, LookUpState, Answered]],
+    due_at: datetime | None = None,
+    purpose: Purpose = Purpose.GAPS,
+) -> None:
+    """Record what became of look-ups; those that are tried again are `due_at` a time."""
+    values = [
+        {
+            "of": asked.paper_id,
+            "at": asked.service,
+            "state": state.value,
+            "attempts": asked.attempts,
+            "owner": "",
+            "due_at": due_at,
+            "packed": _packed(answered),
+        }
+        for asked, state, answered in settled
+    ]
+    if purpose is Purpose.CHANGES:
+        for row in values:
+            if row["state"] != LookUpState.FAILED.value:
+                row["attempts"] = 0  # the next month has its own
+    if values:
+        tx.execute(_update(purpose), values)
+
+
+def _is_row(table: sa.Table) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is that of a paper `of`, `at` a service."""
+    is_of_paper = table.c.paper_id == sa.bindparam("of")
+    return sa.and_(is_of_paper, table.c.service == sa.bindparam("at"))
+
+
+@cache  # every request runs it
+def _update(purpose: Purpose) -> sa.Update:
+    table = _table(purpose)
+    return sa.update(table).where(_is_row(table))
+
+
+_DROP = sa.delete(schema.look_up).where(_is_row(schema.look_up))
 
 
 def put_back(
@@ -244,8 +295,8 @@ def put_off(
 
 def drop(tx: Transaction, look_ups: Iterable[LookUp]) -> None:
     """Forget look-ups that are not needed any more."""
-    for one in look_ups:
-        tx.execute(sa.delete(schema.look_up).filter_by(paper_id=one.paper_id, service=one.service))
+    if rows := [{"of": one.paper_id, "at": one.service} for one in look_ups]:
+        tx.execute(_DROP, rows)
 
 
 def forget(tx: Transaction, paper_id: int, service: str = "") -> None:

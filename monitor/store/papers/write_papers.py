@@ -89,10 +89,13 @@ def next_id(tx: Transaction) -> int:
 
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
     new = [{"id": draft.id} | columns(draft) for draft in drafts if draft.is_new]
-    changed = [{"of": d.id} | columns(d) for d in drafts if d.changed and not d.is_new]
     insert_all(tx, schema.paper, new)
-    if changed:
-        tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), changed)
+    _update_papers(tx, [draft for draft in drafts if draft.changed and not draft.is_new])
+
+
+def _update_papers(tx: Transaction, papers: Iterable[Draft | StoredPaper]) -> None:
+    if rows := [{"of": paper.id} | columns(paper) for paper in papers]:
+        tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), rows)
 
 
 def write_keys(tx: Transaction, papers: Sequence[tuple[int, IncomingPaper]]) -> None:
@@ -147,18 +150,21 @@ def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
     return set(map(tuple, tx.execute(query)))
 
 
-def fill_in(tx: Transaction, stored: StoredPaper, filled: Paper, now: datetime) -> None:
-    """Write what a service filled in of a paper, which is no change and no revision of it.
+def fill_in(tx: Transaction, filled: Sequence[tuple[StoredPaper, Paper]], now: datetime) -> None:
+    """Write what services filled in of papers, which is no change and no revision of them.
 
-    Recent changes are matched again if topics look at what it gained; what was sent stays sent.
+    Recent changes are matched again if topics look at what was gained; what was sent stays sent.
     """
-    row = columns(structs.replace(stored, paper=filled))
-    tx.execute(sa.update(schema.paper).where(_paper.id == stored.id).values(row))
-    gained = {name for name in names_of(FILLED) if _differ(name, stored.paper, filled)}
-    if not gained.isdisjoint(names_of(MATCHED)):
-        reopen(tx, [stored.id], now - MATCHED_AGAIN_FOR)
-    if not gained.isdisjoint(names_of(INDEXED)):
-        search.queue(tx, [stored.id])
+    _update_papers(tx, [structs.replace(stored, paper=paper) for stored, paper in filled])
+    gained = {
+        stored.id: {name for name in names_of(FILLED) if _differ(name, stored.paper, paper)}
+        for stored, paper in filled
+    }
+    if matched := [id for id, names in gained.items() if not names.isdisjoint(names_of(MATCHED))]:
+        reopen(tx, matched, now - MATCHED_AGAIN_FOR)
+    search.queue(
+        tx, [id for id, names in gained.items() if not names.isdisjoint(names_of(INDEXED))]
+    )
 
 
 def _differ(name: str, one: Paper, other: Paper) -> bool:
