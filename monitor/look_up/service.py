@@ -9,7 +9,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote, urlencode
 
 from msgspec import structs
@@ -22,7 +22,7 @@ from monitor.model import Document, Paper, Reading, record_of
 from monitor.model.look_up import Lack, Question, Wanted
 from monitor.sources import sandbox
 from monitor.sources.api.about import MAX_BATCH_CHARS
-from monitor.sources.api.windows import Outline, PageRequest, Window, WindowSource
+from monitor.sources.api.windows import PageRequest, Window, WindowSource
 
 if TYPE_CHECKING:
     from monitor.http.client import HttpClient
@@ -176,8 +176,8 @@ class Service(ABC):
         if not document.complete:
             raise FetchError(cut)
         try:
-            outline = self._outline(document)
-            reading = sandbox.read(self._reader, document)
+            request = PageRequest(Window(document.at, document.at))
+            outline, reading = sandbox.read_page(self._reader, document, request)
         except DocumentError as fault:
             raise FetchError(f"{self.title}: {fault}") from fault
         if self.is_empty(reading, question):
@@ -193,10 +193,6 @@ class Service(ABC):
             structs.replace(record_of(paper, self.name), listed=(), announced=None, announce="")
             for paper in reading.papers
         )
-
-    def _outline(self, document: Document) -> Outline:
-        request = PageRequest(Window(document.at, document.at))
-        return cast("Outline", sandbox.ask(self._reader, "outline", document, request))
 
     def is_empty(self, reading: Reading, question: Question) -> bool:
         """Return whether an answer that cannot be read says that the service has no record."""

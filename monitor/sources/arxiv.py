@@ -167,21 +167,28 @@ class ArxivQuery(Feed, WindowSource):
         return self.address_of("/api/query", parameters)
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
-        """Count on. An empty page in the middle is not the end: arXiv sends one when it is busy."""
+        return self.read_page(document, request)[0]
+
+    def read_page(self, document: Document, request: PageRequest) -> tuple[Outline, Reading]:
         reading = self.read(document)
-        if reading.error or not (reading.complete and document.complete):
-            return Outline()
-        if "html" in document.content_type.lower():
-            return Outline(error="arXiv returned an HTML page instead of a feed")
-        total = _TOTAL.search(document.content)
-        if total is None:
-            return Outline(error="the response is not from arXiv's query API: it reports no total")
-        records = len(reading.papers) + len(reading.rejected)
-        if not records and request.page > 1:
-            return Outline(error="the page is empty although arXiv announced more results")
-        seen = request.before + records
-        following = str(seen) if seen < int(total[1]) else ""
-        return Outline(True, records, f"up to {seen}", following, int(total[1]))
+        return _outline(document, request, reading), reading
+
+
+def _outline(document: Document, request: PageRequest, reading: Reading) -> Outline:
+    """Count on. An empty page in the middle is not the end: arXiv sends one when it is busy."""
+    if reading.error or not (reading.complete and document.complete):
+        return Outline()
+    if "html" in document.content_type.lower():
+        return Outline(error="arXiv returned an HTML page instead of a feed")
+    total = _TOTAL.search(document.content)
+    if total is None:
+        return Outline(error="the response is not from arXiv's query API: it reports no total")
+    records = len(reading.papers) + len(reading.rejected)
+    if not records and request.page > 1:
+        return Outline(error="the page is empty although arXiv announced more results")
+    seen = request.before + records
+    following = str(seen) if seen < int(total[1]) else ""
+    return Outline(True, records, f"up to {seen}", following, int(total[1]))
 
 
 @dataclass(slots=True)

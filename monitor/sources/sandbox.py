@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import structlog
 from msgspec import structs
@@ -32,6 +32,9 @@ from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Read
 from monitor.sources.base import Source
 from monitor.sources.fields.encoding import binary_format, drop_nulls
 from monitor.text import without_placeholder, without_withdrawal
+
+if TYPE_CHECKING:
+    from monitor.sources.api.windows import Outline, PageRequest, WindowSource
 
 MAX_BYTES_HERE = 32 * 1024
 SECONDS = 8.0  # of ten that a command at a terminal may take
@@ -60,16 +63,36 @@ def read(source: Source, document: Document, seconds: float = SECONDS) -> Readin
     Runs of NUL bytes are rejected here; kinds that read dumps reject them as they read.
     """
     nulls: tuple[Rejected, ...] = ()
+    _refuse_unreadable(source, document)
+    if not source.reads_dumps():
+        content, nulls = drop_nulls(document.content)
+        document = replace(document, content=content) if nulls else document
+    reading = _normalise_all(cast("Reading", ask(source, "read", document, seconds=seconds)))
+    return replace(reading, rejected=(*nulls, *reading.rejected))
+
+
+def read_page(
+    source: WindowSource, document: Document, request: PageRequest
+) -> tuple[Outline, Reading]:
+    """Read a page of an API, and outline it; DocumentError where that cannot be done within bounds.
+
+    Runs of NUL bytes are left to the outline: a page with one is damaged.
+    """
+    _refuse_unreadable(source, document)
+    page = cast("tuple[Outline, Reading]", ask(source, "read_page", document, request))
+    outline, reading = page
+    return outline, _normalise_all(reading)
+
+
+def _refuse_unreadable(source: Source, document: Document) -> None:
     if len(document.content) > source.max_bytes:
         raise DocumentError(f"the document is larger than {source.max_bytes:,} bytes")
     if format_ := binary_format(document.content):
         raise DocumentError(f"the document is {format_}")
-    if not source.reads_dumps():
-        content, nulls = drop_nulls(document.content)
-        document = replace(document, content=content) if nulls else document
-    reading = cast("Reading", ask(source, "read", document, seconds=seconds))
-    papers = tuple(map(normalise, reading.papers))
-    return replace(reading, papers=papers, rejected=(*nulls, *reading.rejected))
+
+
+def _normalise_all(reading: Reading) -> Reading:
+    return replace(reading, papers=tuple(map(normalise, reading.papers)))
 
 
 def normalise(paper: Paper) -> Paper:

@@ -6,19 +6,24 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from monitor.commands.look_up import look_up_papers, unfill
 from monitor.commands.status import status
 from monitor.errors import UsageError
+from monitor.identity import looked_up
+from monitor.identity.looked_up import Judgement
 from monitor.look_up import service
+from monitor.model import Paper
 from monitor.model.look_up import LookUpState
-from monitor.pipeline import flow, look_up, service_round
+from monitor.pipeline import asked_service, flow, look_up
 from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
+from tests.counting import statements
 from tests.house import AGENTS, FOLDING, House, all_papers
 from tests.servers.look_up import NAMES, Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
@@ -329,7 +334,7 @@ def test_a_request_that_a_crash_cut_off_is_repeated_after_an_hour(
         now = house.clock.now()
         with app.runtime.database.writing() as tx:
             [waiting] = look_ups.due(tx, "arxiv", now, 1)
-            assert look_ups.begin(tx, [waiting], "dead", now, now + service_round.DUE_AFTER_CRASH)
+            assert look_ups.begin(tx, [waiting], "dead", now, now + asked_service.DUE_AFTER_CRASH)
             assert not look_ups.begin(tx, [waiting], "other", now, now)
         assert look_up.look_up(app.runtime) == 0
         house.clock.move(minutes=59)
@@ -482,11 +487,11 @@ def test_what_crashes_cut_off_three_times_is_given_up(
     house.ingest(AGENTS)
     with house.opened() as app:
         look_up.queue(app.runtime)
-        for _ in range(service_round.ATTEMPTS):
+        for _ in range(asked_service.ATTEMPTS):
             now = house.clock.now()
             with app.runtime.database.writing() as tx:
                 [waiting] = look_ups.due(tx, "arxiv", now, 1)
-                look_ups.begin(tx, [waiting], "dead", now, now + service_round.DUE_AFTER_CRASH)
+                look_ups.begin(tx, [waiting], "dead", now, now + asked_service.DUE_AFTER_CRASH)
             house.clock.move(hours=2)
         assert look_up.look_up(app.runtime) == 1
     assert states(house) == {
@@ -506,3 +511,79 @@ def test_a_paper_that_lacks_nothing_is_asked_about_at_the_first_service(
         services.requests.clear()
         look_up_papers(app.runtime, [stored])
     assert [request.service for request in services.requests] == ["arxiv"]
+
+
+def lessons(count: int) -> list[Work]:
+    """Return different papers, about which arXiv is asked ten at once."""
+    return [
+        Work(f"{AGENTS[0]}, Lesson {n}", AGENTS[1], ("Ada Lindqvist",), arxiv=f"2610.0{n:04}")
+        for n in range(count)
+    ]
+
+
+def ingest_works(house: House, works: list[Work]) -> dict[str, int]:
+    """Ingest papers that services have; return the id of each by its title."""
+    house.ingest(*((work.title, work.abstract) for work in works))
+    return {stored.paper.title: stored.id for stored in house.read(all_papers)}
+
+
+def states_by_title(house: House, ids: dict[str, int]) -> dict[str, LookUpState]:
+    rows = house.read(look_ups.of_papers, ids.values())
+    return {title: row.state for title, id in ids.items() for row in rows[id]}
+
+
+def test_papers_are_looked_up_in_few_statements(house: House, services: LookUpServices) -> None:
+    asks(house, services, "arxiv")
+    works = lessons(40)
+    services.has(works)
+    ingest_works(house, works)
+    with house.opened() as app, statements() as executed:
+        assert look_up.look_up(app.runtime) == 40
+    assert services.count() == 4
+    assert len(executed) / 40 <= 4, "each was read, written and asked about alone"
+
+
+def test_an_answer_that_raises_about_one_paper_is_stored_about_the_others(
+    house: House, services: LookUpServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = lessons(5)
+    bad = works[2].title
+
+    def judge(paper: Paper, *others: Any) -> Judgement:
+        if paper.title == bad:
+            raise ValueError("no case for this")
+        return looked_up.judge(paper, *others)
+
+    asks(house, services, "arxiv")
+    services.has(works)
+    ids = ingest_works(house, works)
+    monkeypatch.setattr(look_up, "judge", judge)
+    with house.opened() as app:
+        assert look_up.look_up(app.runtime) == 4
+    assert services.count() == 1
+    found = states_by_title(house, ids)
+    assert found.pop(bad) is LookUpState.FAILED
+    assert set(found.values()) == {LookUpState.FILLED}
+
+
+def test_of_two_papers_that_one_answer_gives_one_identifier_one_gains_it(
+    house: House, services: LookUpServices
+) -> None:
+    tides = Work(
+        "Tides of Language Agents in Shallow Harbours",
+        f"Agents drift. {FOLDING[1]}",
+        ("Cleo Fjord",),
+        arxiv="2610.05678",
+    )
+    asks(house, services, "arxiv")
+    services.has([replace(PLANS, lie=Lie.SENT_BEFORE, other=tides), tides])
+    ids = ingest_works(house, [PLANS, tides])
+    with house.opened() as app:
+        assert look_up.look_up(app.runtime) == 1
+    assert services.count() == 1
+    found = states_by_title(house, ids)
+    assert sorted(found.values()) == [LookUpState.CONTRADICTED, LookUpState.FILLED]
+    rows = house.read(look_ups.of_papers, ids.values())
+    [refused] = [r for of in rows.values() for r in of if r.state is LookUpState.CONTRADICTED]
+    [winner] = [id for title, id in ids.items() if found[title] is LookUpState.FILLED]
+    assert refused.answered.other == winner

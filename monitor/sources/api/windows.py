@@ -24,7 +24,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from monitor.errors import DocumentError, FetchError
 from monitor.http.addresses import redact_url
-from monitor.model import Document
+from monitor.model import Document, Reading
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
@@ -181,6 +181,10 @@ class WindowSource(Source):
     @abstractmethod
     def outline(self, document: Document, request: PageRequest) -> Outline:
         """Outline a page: all that is needed to request the next one."""
+
+    def read_page(self, document: Document, request: PageRequest) -> tuple[Outline, Reading]:
+        """Return the outline of a page and its papers."""
+        return self.outline(document, request), self.read(document)
 
     def targets(self) -> Sequence[str]:
         """Return what to request one after the other: categories, venues."""
