@@ -283,7 +283,8 @@ def _evidence(paper: Paper, record: Paper, named: bool) -> tuple[Evidence, ...]:
 def _shares_authors(paper: Paper, record: Paper, supported: bool) -> bool:
     """Whether authors of a record are the paper's, and not namesakes or those of another form.
 
-    `supported`: something else shows that it is one work.
+    Nor the authors of another paper of the group: abstracts, if both have one, agree. `supported`:
+    something else shows that it is one work.
     """
     persons = compare_persons(paper.authors, record.authors)
     if persons is None or persons.met < LEAST_AUTHORS * persons.fewer:
@@ -291,6 +292,9 @@ def _shares_authors(paper: Paper, record: Paper, supported: bool) -> bool:
     if supported:
         return True
     if not _is_title_alike(paper, record) or _is_other_form(paper, record):
+        return False
+    agreed, _ = abstract_agreement(fold_record(paper), fold_record(record))
+    if agreed is not None and agreed < SAME_ABSTRACT:
         return False
     coincidence = persons.met == 1 and may_be_namesakes(paper.authors, record.authors)
     return not coincidence or fold_record(paper).title.weight >= TELLING_TITLE

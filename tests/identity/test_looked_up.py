@@ -53,8 +53,8 @@ def of_title(title: str, paper: Paper, **fields: object) -> Paper:
 FILLED = {
     "the beginning of its abstract": Case(CUT, (WHOLE,), FOUND, (Evidence.ABSTRACT,)),
     "its authors": Case(SIGNED, (WHOLE,), FOUND, (Evidence.AUTHOR,)),
-    "its authors, and half of its abstract": Case(
-        Paper(TITLE, f"{' '.join(ABSTRACT.split()[:18])} {OTHER}", AUTHORS),
+    "its authors, and most of its abstract": Case(
+        Paper(TITLE, " ".join([*ABSTRACT.split()[:24], *OTHER.split()[:8]]), AUTHORS),
         (WHOLE,),
         FOUND,
         (Evidence.AUTHOR,),
@@ -195,6 +195,9 @@ NOT_FILLED = {
     ),
     "nothing in common with the record of another service, which counts": Case(
         CUT, (Paper(TITLE, keys=DOI),), UNCONFIRMED, others={"another": WHOLE}
+    ),
+    "its authors, and half of its abstract, as the next paper of a group has": Case(
+        Paper(TITLE, f"{' '.join(ABSTRACT.split()[:18])} {OTHER}", AUTHORS), (WHOLE,), UNCONFIRMED
     ),
     "nobody by name": Case(
         Paper(TITLE, authors=("Anonymous Authors",)),
