@@ -13,6 +13,7 @@ processes it starts; memory is the peak of the largest of them; medians of all r
     --no-small  only the day: no start of commands
     --look-up N the day of N papers, with `look_up` and without, in turn, instead: arXiv, asked ten
                 titles a request, answers at once, from a process of its own
+    --lacking N how many of these papers lack what a service has; all, if it is not given
 
 Papers and topics are made from a seed, or read as `match.py` reads them.
 """
@@ -47,9 +48,12 @@ TOPICS_EACH = 20
 
 @dataclass(frozen=True, slots=True)
 class Size:
+    """`lacking` is how many of the papers lack a link, an identifier and a date."""
+
     papers: int = 10_000
     topics: int = 1_000
     subscriptions: int = 200
+    lacking: int = 10_000
 
     def __str__(self) -> str:
         return f"{self.papers:,} papers, {self.topics:,} topics, {self.subscriptions} subscriptions"
@@ -108,6 +112,7 @@ def _options() -> argparse.Namespace:
     options.add_argument("--profile", action="store_true")
     options.add_argument("--no-small", action="store_true")
     options.add_argument("--look-up", type=int, default=0, metavar="N")
+    options.add_argument("--lacking", type=int, metavar="N")
     return options.parse_args()
 
 
@@ -153,7 +158,8 @@ def print_growth(corpus: Made | Read, options: argparse.Namespace) -> None:
 
 def print_look_up(corpus: Made | Read, options: argparse.Namespace) -> None:
     """Print the seconds of days with and without looking papers up, and their ratio."""
-    size = replace(Size(), papers=options.look_up)
+    lacking = options.look_up if options.lacking is None else options.lacking
+    size = replace(Size(), papers=options.look_up, lacking=lacking)
     days = [
         (a_looked_up_day(corpus, size), a_looked_up_day(corpus, size, ()))
         for _ in range(options.runs)
@@ -255,7 +261,8 @@ def prepared(corpus: Made | Read, size: Size) -> Iterator[Path]:
         folder = Path(name)
         dump = folder / "dump.jsonl"
         with dump.open("w", encoding="utf-8") as lines:
-            lines.writelines(f"{json.dumps(row)}\n" for row in paper_rows(corpus, size.papers))
+            rows = complete(paper_rows(corpus, size.papers), size)
+            lines.writelines(f"{json.dumps(row)}\n" for row in rows)
         topics = {f"t{n}": topic for n, topic in enumerate(corpus.topics(size.topics))}
         chosen = random.Random(1)
         readers = {
@@ -275,6 +282,16 @@ def paper_rows(corpus: Made | Read, count: int) -> Iterator[dict[str, Any]]:
         title, abstract = " ".join(words[:9]), " ".join(words[9:])
         authors = [f"{words[at]} {words[at + 1]}" for at in (10, 12, 14)]
         yield {"id": f"made-{number}", "title": title, "abstract": abstract, "authors": authors}
+
+
+def complete(rows: Iterator[dict[str, Any]], size: Size) -> Iterator[dict[str, Any]]:
+    """Yield papers, of which as many as should lack a link, an identifier and a date do."""
+    for number, row in enumerate(rows):
+        if number * size.lacking % size.papers < size.lacking:
+            yield row
+        else:
+            doi = f"10.5555/{number}"
+            yield row | {"doi": doi, "url": f"https://example.org/{number}", "year": 2026}
 
 
 def _write_configurations(

@@ -15,8 +15,8 @@ LABELLED is the folder of labelled pairs: a preprint is looked up, by the beginn
 in the record of what was published, and the other way round.
 
 Thresholds are chosen on one half of the works, by a hash, and all figures are of both halves. Exits
-with 1 if a paper is filled wrongly, by the next paper of a group one of a thousand, or fewer than 97%
-of the dumps' works are filled.
+with 1 if a paper is filled wrongly, but for one in a thousand by the next paper of a group, or if
+fewer than 97% of the dumps' works are filled.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def report(name: str, judged: Iterable[tuple[Case, Judgement]]) -> int:
 def report_papers(service: Service, records: Sequence[Paper]) -> tuple[int, float]:
     """Look up papers by titles and beginnings of abstracts.
 
-    Return how many were filled wrongly, and the highest share that the next papers of groups filled.
+    Return how many were filled wrongly, and the highest share that next papers of groups filled.
     """
     wrong, of_group = 0, 0.0
     following = next_papers(records, service.records)
