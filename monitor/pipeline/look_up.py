@@ -357,7 +357,7 @@ def _judge_one(
 
 def _part(tx: Transaction, judged: Sequence[_Judged]) -> tuple[list[_Judged], list[_Judged]]:
     """Part papers by whether another one has, or gains before them, an identifier they gain."""
-    gained = {one.asked.paper_id: one.identifiers for one in judged}
+    gained = {one.stored.id: one.identifiers for one in judged}
     owners = paper_index.of_keys(tx, {pair for pairs in gained.values() for pair in pairs})
     alone, contested = list[_Judged](), list[_Judged]()
     for one in judged:
