@@ -17,6 +17,17 @@ _HOSTS = {
     "telegram": ("api.telegram.org",),
     "zulip": ("zulipchat.com",),
 }
+# As each writes its name; n8n has no addresses of its own, and a template.
+SERVICE_NAMES = {
+    "discord": "Discord",
+    "mattermost": "Mattermost",
+    "n8n": "n8n",
+    "ntfy": "ntfy",
+    "slack": "Slack",
+    "teams": "Microsoft Teams",
+    "telegram": "Telegram",
+    "zulip": "Zulip",
+}
 # That of an incoming webhook of Mattermost, on the host of whoever runs it.
 _MATTERMOST_PATH = re.compile(r"/hooks/[a-z0-9]{26}")
 

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from pydantic import BaseModel, SecretStr
 
 from monitor.channels.slack import BASE_URL
-from monitor.channels.webhook_hosts import service_of
+from monitor.channels.webhook_hosts import SERVICE_NAMES, service_of
 from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import (
@@ -190,7 +190,7 @@ def _doubt_webhooks(settings: Settings, written: Written) -> None:
         elif channel.kind == "slack":
             _doubt_slack(channel, url, service, written)
         elif service and (doubt_of_form := _other_form(channel, url, service)):
-            written.warn(where, f"is an address of {service.capitalize()}{doubt_of_form}")
+            written.warn(where, f"is an address of {SERVICE_NAMES[service]}{doubt_of_form}")
 
 
 def _doubt_slack(channel: ChannelSettings, url: str, service: str, written: Written) -> None:
@@ -200,7 +200,7 @@ def _doubt_slack(channel: ChannelSettings, url: str, service: str, written: Writ
     where = ("channels", channel.name, "webhook")
     if service and service != "slack":
         advice = CHANNELS.hint(service)
-        written.warn(where, f"is an address of {service.capitalize()}, not of Slack; {advice}")
+        written.warn(where, f"is an address of {SERVICE_NAMES[service]}, not of Slack; {advice}")
     elif not (service or is_gateway or is_here):
         written.warn(
             where,
@@ -227,7 +227,7 @@ def _other_form(channel: ChannelSettings, url: str, service: str) -> str:
         else ""
     )
     if used:
-        return f", not of {used.capitalize()}; write template: {service}{also}"
+        return f", not of {SERVICE_NAMES[used]}; write template: {service}{also}"
     return f": add template: {service}{also}"
 
 
