@@ -19,6 +19,7 @@ from monitor.text import (
     without_placeholder,
     words,
 )
+from monitor.text.new_names import NewNames
 
 ANY_TEXT = st.one_of(
     st.text(max_size=60),
@@ -299,3 +300,20 @@ def test_words_in_the_place_of_an_abstract_are_none_and_short_abstracts_stay() -
         assert without_placeholder(text) == ""
     for abstract in ("Sand.", "None moves.", "摘要研究", "N/A values of sand."):
         assert without_placeholder(abstract) == abstract
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name"),
+    [
+        ("The planning of long tasks for web agents", "planning-long-tasks-web"),
+        ("models that can't explain their own decisions", "models-cant-explain-own"),
+        ("Électroencéphalographie of sleep", "electroencephalographie-sleep"),
+        (
+            "neurodegeneration, electrophysiology and magnetoencephalography in humans",
+            "neurodegeneration-electrophysiology",
+        ),
+        ("which is it", "which-is-it"),
+    ],
+)
+def test_a_topic_is_named_after_whole_words_that_say_something(sentence: str, name: str) -> None:
+    assert NewNames().make_for_topic(sentence) == name

@@ -28,9 +28,6 @@ from monitor.text.new_names import NewNames
 
 # Python's form of bytes in an argument that are not UTF-8 (PEP 383).
 _BYTES = re.compile("[\udc80-\udcff]")
-_WORD = re.compile(r"[^\W_]+")
-# Words of a query in the name of its topic.
-_WORDS_IN_NAME = 4
 # The options by the settings that they are written into.
 _OPTIONS = {
     "topics": "--topic or --like",
@@ -86,7 +83,7 @@ def init(
         sources=_read_opml(opml) if opml else {},
         topics=_name_topics(topic or (), names),
         likes={
-            names.make(one, "topic"): " ".join(one.split()) for one in dict.fromkeys(like or ())
+            names.make_for_topic(one): " ".join(one.split()) for one in dict.fromkeys(like or ())
         },
         email=tuple(email or ()),
         smtp=_read_server(smtp) if smtp else {},
@@ -138,8 +135,7 @@ def _name_topics(queries: Sequence[str], names: NewNames) -> dict[str, str]:
             raise UsageError(f"--topic: {doubts}", f"or write --like {quoted(query)}")
         wanted = {leaf.position for leaf in leaves(parsed.root)}
         texts = (token.text for token in tokens(query) if token.position in wanted)
-        words = [*dict.fromkeys(word.lower() for text in texts for word in _WORD.findall(text))]
-        named[names.make(" ".join(words[:_WORDS_IN_NAME]), "topic")] = query
+        named[names.make_for_topic(" ".join(texts))] = query
     return named
 
 

@@ -6,7 +6,11 @@ import re
 import unicodedata
 from collections.abc import Collection
 
+from monitor.text.function_words import FUNCTION_WORDS
+
 MAX_CHARS = 40
+_WORDS_OF_TOPIC = 4
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class NewNames:
@@ -28,7 +32,22 @@ class NewNames:
         self._taken.add(name)
         return name
 
+    def make_for_topic(self, text: str) -> str:
+        """Return a name made of the first words of a query or sentence, without function words."""
+        words = [*dict.fromkeys(map(_without_apostrophe, _WORD.findall(text[:1000].lower())))]
+        telling = [word for word in words if word not in FUNCTION_WORDS] or words
+        return self.make(" ".join(telling[:_WORDS_OF_TOPIC]), "topic")
+
+
+def _without_apostrophe(word: str) -> str:
+    return re.sub("['’]", "", word)
+
 
 def _plain(text: str) -> str:
-    letters = unicodedata.normalize("NFKD", text[:1000]).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", letters)[:MAX_CHARS].strip("-")
+    """Return the words of a text joined by hyphens, as many as have room."""
+    ascii = unicodedata.normalize("NFKD", text[:1000]).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9]+", "-", ascii).strip("-")
+    if len(name) <= MAX_CHARS:
+        return name
+    whole, hyphen, _ = name[: MAX_CHARS + 1].rpartition("-")
+    return whole if hyphen else name[:MAX_CHARS]

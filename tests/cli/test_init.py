@@ -39,7 +39,7 @@ def test_each_option_takes_the_place_of_an_example(say: Say) -> None:
     settings = load(FILE, {"SMTP_PASSWORD": "a", "LAB_HOOK": hook})
     assert {name: topic.query for name, topic in settings.topics.items()} == {
         "language-model-llm-agent": QUERY,
-        "robot-s-hand": "robot's hand NOT ${HOME}",
+        "robots-hand": "robot's hand NOT ${HOME}",
     }
     me = settings.subscriptions["me"]
     assert me.email == ("ada@example.org", "bob@example.org")
@@ -210,10 +210,10 @@ def test_a_sentence_is_a_topic_of_its_own(say: Say) -> None:
     said = say("init", "new", "--topic", "RAG", "--like", sentence, "--like", "RAG", "--json")
     assert said.json["topics"] == [
         {"name": "rag", "query": "RAG"},
-        {"name": "agents-that-use-a-web-browser-home", "like": sentence},
+        {"name": "agents-use-web-browser", "like": sentence},
         {"name": "rag-2", "like": "RAG"},
     ]
-    topic = load(FILE).topics["agents-that-use-a-web-browser-home"]
+    topic = load(FILE).topics["agents-use-web-browser"]
     assert topic.like and topic.like.text == sentence
     refused = say("init", "other", "--topic", "agents that use a web browser")
     assert refused.status == 2 and "--like 'agents that use a web browser'" in refused.err

@@ -25,7 +25,7 @@ def test_a_text_is_tried_with_its_words_and_the_bar(house: House) -> None:
             1,
         )
         assert "<strong>1 paper</strong> of the newest 3 reaches the bar of 0.38" in shown
-        assert "at_least: 0.38" in shown and "agents-that-use-a-web-browser-or-a-phone:" in shown
+        assert "at_least: 0.38" in shown and "agents-use-web-browser:" in shown
         assert TEXT in shown.split("<textarea")[1].split("</textarea>")[0]
         refused = client.get("/try", params={"like": "the of and"})
         assert (

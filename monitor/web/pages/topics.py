@@ -238,4 +238,4 @@ def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
 
 def _new_name(words: str, topics: Iterable[Topic]) -> str:
     """Return a name made of words that no other topic has."""
-    return NewNames({topic.name for topic in topics}).make(words, "topic")
+    return NewNames({topic.name for topic in topics}).make_for_topic(words)
