@@ -117,16 +117,21 @@ class Call:
     def answer(
         self, document: dict[str, Any], show: Callable[[*Values], None] | str, *values: *Values
     ) -> None:
-        """Write JSON, in ASCII where stdout is not UTF-8, or a sentence, or show values."""
+        """Write JSON or a sentence, or show values."""
         if self.as_json:
-            is_ascii = "utf" not in (sys.stdout.encoding or "").lower()
-            json.dump(document, sys.stdout, ensure_ascii=is_ascii, indent=2)
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            write_json(document)
         elif isinstance(show, str):
             typer.echo(show)
         else:
             show(*values)
+
+
+def write_json(value: object) -> None:
+    """Write JSON to stdout, in ASCII where that is not UTF-8."""
+    is_ascii = "utf" not in (sys.stdout.encoding or "").lower()
+    json.dump(value, sys.stdout, ensure_ascii=is_ascii, indent=2)
+    sys.stdout.write("\n")
+    sys.stdout.flush()
 
 
 def with_common_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import get_args
+from collections.abc import Callable, Collection, Sequence
 
 from rich.text import Text
 
 from monitor.cli.opening import open_configured, open_or_empty
-from monitor.cli.options import Call, argument, finish, flag, option, word
-from monitor.cli.rehearsals import Form, page_of, show_rehearsals, write_digests, write_samples
+from monitor.cli.options import Call, argument, finish, flag, option
+from monitor.cli.rehearsals import (
+    FORMS,
+    has_messages,
+    page_of,
+    show_messages,
+    show_rehearsals,
+    write_digests,
+    write_samples,
+)
 from monitor.cli.terminal import console, open_pages, print_error, show_table, stderr
 from monitor.cli.work import GOOD_STATES
 from monitor.commands.remedies import send_tests
@@ -27,17 +34,19 @@ def preview(
     call: Call,
     subscription: str = argument("SUBSCRIPTION", default=""),
     period: str = option("--period", "PERIOD", "A past digest instead of the next one."),
-    channel: Form = option(
+    channel: str = option(
         "--channel",
-        "|".join(get_args(Form)),
-        "The form in which to write it (default: page).",
+        f"{'|'.join(FORMS)}|NAME",
+        "The form in which to write it (default: page), or a channel whose messages to print.",
         "page",
-        word("a form", get_args(Form)),
     ),
     browser: bool = flag("--open/--no-open", "Open the page in a browser.", default=True),
 ) -> None:
     with open_configured(call, create=False) as app:
-        _answer(call, write_digests(app.runtime, subscription, period, channel), browser)
+        written = write_digests(app.runtime, subscription, period, channel)
+        is_printed = has_messages(app.runtime, channel)
+    show = show_messages if is_printed else show_rehearsals
+    _answer(call, written, browser and not is_printed, show)
 
 
 def templates_preview(
@@ -48,10 +57,15 @@ def templates_preview(
     _answer(call, write_samples(load(call.config).templates, call.now), browser)
 
 
-def _answer(call: Call, written: Sequence[DigestReport], browser: bool) -> None:
+def _answer(
+    call: Call,
+    written: Sequence[DigestReport],
+    browser: bool,
+    show: Callable[[Sequence[DigestReport]], None] = show_rehearsals,
+) -> None:
     fields = "subscription period papers changes"
     digests = [pick(digest, fields) | {"path": page_of(digest)} for digest in written]
-    call.answer({"digests": digests}, show_rehearsals, written)
+    call.answer({"digests": digests}, show, written)
     if browser and not call.as_json:
         open_pages(map(page_of, written))
 

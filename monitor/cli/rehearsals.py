@@ -8,8 +8,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -22,18 +23,22 @@ from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import FileOptions, Pages, page_name
 from monitor.channels.slack.api import Bot
 from monitor.channels.slack.channel import Slack
-from monitor.cli.terminal import console, file_link, show_table
+from monitor.channels.webhook.channel import Webhook
+from monitor.cli.options import write_json
+from monitor.cli.terminal import console, file_link, show_table, stderr
 from monitor.clocks import clock_at
 from monitor.commands.shown_papers import past_digest
 from monitor.config import load
-from monitor.errors import MonitorError
+from monitor.errors import MonitorError, UsageError
 from monitor.model import Delivery, DeliveryState, Digest, Rendered
 from monitor.pipeline.compose import rehearse
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource
 
-Form = Literal["page", "email", "slack"]
+Write: TypeAlias = Callable[[Runtime, Path, Digest], DigestReport]
+# The forms of channels by their kinds; of another kind, its messages are shown.
+_FORM_OF_KIND: dict[str, str] = {Pages.kind: "page", Mail.kind: "email", Slack.kind: "slack"}
 
 
 def dry_run(
@@ -56,15 +61,47 @@ def dry_run(
 
 
 def write_digests(
-    runtime: Runtime, name: str = "", period: str = "", form: Form = "page"
+    runtime: Runtime, name: str = "", period: str = "", form: str = "page"
 ) -> list[DigestReport]:
-    """Write a past digest, or the next one, of one subscription or all. Raises MonitorError."""
-    names = [name] if name else [s.name for s in runtime.subscriptions]
+    """Write a past digest, or the next one, of one subscription or all. Raises MonitorError.
+
+    `form` is one of `FORMS` or the name of a channel; without a name, all that use it are meant.
+    """
+    write = FORMS.get(form) or _write_of(runtime, form)
+    names = [name] if name else _names_with(runtime, "" if form in FORMS else form)
     composed: Iterable[Digest] = (
-        [past_digest(runtime, name, period)] if period else rehearse(runtime, names, ahead=True)
+        [past_digest(runtime, name, period)]
+        if period
+        else rehearse(runtime, names, ahead=True)
+        if names
+        else ()
     )
     folder = _temporary_folder()
-    return [FORMS[form](runtime, folder, digest) for digest in composed]
+    return [write(runtime, folder, digest) for digest in composed]
+
+
+def has_messages(runtime: Runtime, form: str) -> bool:
+    """Return whether digests are written as the messages of a channel, for which no form stands."""
+    return form not in FORMS and runtime.channels[form].kind not in _FORM_OF_KIND
+
+
+def _write_of(runtime: Runtime, name: str) -> Write:
+    """Return what writes digests as a channel sends them. Raises UsageError."""
+    if name not in runtime.channels:
+        there = ", ".join(dict.fromkeys((*FORMS, *runtime.channels)))
+        raise UsageError(f"{name!r} is neither a form nor a channel", f"there are: {there}")
+    channel = runtime.channels[name]
+    form = _FORM_OF_KIND.get(channel.kind)
+    return FORMS[form] if form else partial(_write_messages, channel)
+
+
+def _names_with(runtime: Runtime, channel: str) -> list[str]:
+    """Return the names of the subscriptions that use a channel, or of all."""
+    return [
+        known.name
+        for known in runtime.subscriptions
+        if not channel or any(to.channel == channel for to in known.destinations)
+    ]
 
 
 def write_samples(templates: Path | None, now: datetime | None) -> list[DigestReport]:
@@ -110,12 +147,22 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     menus = runtime.settings.takes_slack_answers
     slack = Slack("slack", "#preview", Bot("not used", ""), menus=menus)
-    parts = slack.render(digest, runtime.templates)
+    return _write_messages(slack, runtime, folder, digest)
+
+
+def _write_messages(
+    channel: Channel, runtime: Runtime, folder: Path, digest: Digest
+) -> DigestReport:
+    """Write the messages of a digest as a list in JSON: of a webhook, the bodies that it posts."""
+    parts = channel.render(digest, runtime.templates)
     stem = _stem(folder, digest)
     file = stem.with_name(f"{stem.name}.json")
-    messages = [part.body for part in parts]
+    messages = [
+        json.loads(part.body["json"]) if isinstance(channel, Webhook) else part.body
+        for part in parts
+    ]
     file.write_text(json.dumps(messages, ensure_ascii=False, indent=2), encoding="utf-8")
-    return _report(digest, slack, parts[0], file)
+    return _report(digest, channel, parts[0], file)
 
 
 def _stem(folder: Path, digest: Digest) -> Path:
@@ -170,7 +217,7 @@ def _delivery(
     )
 
 
-FORMS: dict[Form, Callable[[Runtime, Path, Digest], DigestReport]] = {
+FORMS: dict[str, Write] = {
     "page": _write_page,
     "email": _write_mail,
     "slack": _write_slack,
@@ -182,6 +229,14 @@ def show_rehearsals(written: Sequence[DigestReport]) -> None:
     rows = [(d.subscription, d.period, d.news, file_link(page_of(d))) for d in written]
     show_table(("Subscription", "Period", "News", "Page"), rows)
     console.print("[dim]Nothing was sent.[/]")
+
+
+def show_messages(written: Sequence[DigestReport]) -> None:
+    """Print the messages of digests that were written as such, one JSON document each."""
+    for digest in written:
+        for message in json.loads(Path(page_of(digest)).read_text(encoding="utf-8")):
+            write_json(message)
+    stderr.print("[dim]Nothing was sent.[/]")
 
 
 def page_of(written: DigestReport) -> str:

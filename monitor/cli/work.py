@@ -18,7 +18,7 @@ from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
 from monitor.commands.retries import Retry, next_tries
 from monitor.config.settings import SubscriptionSettings
-from monitor.digest.about import describe_next
+from monitor.digest.about import describe_next, join_words
 from monitor.digest.paper_json import Answer, pick
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
@@ -105,7 +105,7 @@ def run(call: Call) -> None:
         def show() -> None:
             show_runs(runs)
             show_sent = partial(_show_sent, app.runtime)
-            _show_digests(call, app.runtime, (), show_sent, sent, failed)
+            _show_digests(call, app.runtime, (), show_sent, sent, failed, runs)
 
         call.answer(runs_json(runs) | _digests_json(sent, failed), show)
         upkeep(app.runtime)
@@ -174,8 +174,9 @@ def _show_digests(
     show: Callable[[Sequence[DigestReport]], None],
     sent: Sequence[DigestReport],
     failed: Failures,
+    runs: Sequence[Run] = (),
 ) -> None:
-    """Show what was composed and sent, or else what waits and until when."""
+    """Show what was composed and sent, or else what waits, until when and what was not read."""
     if sent:
         show(sent)
     elif not failed:
@@ -184,6 +185,9 @@ def _show_digests(
         counted = subscriptions.count_waiting(runtime, reports)
         waiting = [known for known in counted if known.waiting or known.changes]
         console.print(f"Nothing is due{'' if waiting else ', and no papers are waiting'}.")
+        if unread := dict.fromkeys(run.source for run in runs if run.outcome is RunOutcome.FAILED):
+            status = full_command("status", call.config)
+            console.print(escape(f"{join_words([*unread])} could not be read: see {status}"))
         for known in waiting:
             wait = "waits" if known.waiting + known.changes == 1 else "wait"
             text = f"{known.name}: {known.waits} {wait}"

@@ -7,8 +7,9 @@ import email.policy
 import json
 from pathlib import Path
 
-from tests.cli.conftest import Say
+from tests.cli.conftest import SUNDAY, Say
 from tests.house import House
+from tests.servers.web import misbehaving_server
 
 
 def test_a_digest_is_written_as_mail_and_as_slack_messages(lived: House, say: Say) -> None:
@@ -34,6 +35,31 @@ def test_slack_messages_have_the_menus_that_are_sent(lived: House, say: Say) -> 
         lived.write()
         [shown] = say("preview", "lab", "--channel", "slack", "--json").json["digests"]
         assert ("action_id" in Path(shown["path"]).read_text("utf-8")) is menus
+
+
+def test_what_a_webhook_would_post_is_printed_and_nothing_is_posted(lived: House, say: Say) -> None:
+    with misbehaving_server() as web:
+        url = {"kind": "webhook", "url": web.url("/hook"), "allow_private": True}
+        lived.settings["channels"] |= {"team": url, "chat": url | {"template": "discord"}}
+        lab = lived.settings["subscriptions"]["lab"]
+        lived.settings["subscriptions"] |= {
+            "lab": lab | {"channels": ["pages", "team", "chat"]},
+            "other": lab,
+        }
+        lived.ingest(("Agents of Language", "A language that agents may speak."))
+        printed = say("preview", "lab", "--channel", "team", "--now", SUNDAY)
+        body = json.loads(printed.out)
+        assert body["data"]["sections"][0]["papers"][0]["title"] == "Agents of Language"
+        assert '\n  "version": 1,\n' in printed.out
+        assert (printed.status, printed.err) == (0, "Nothing was sent.\n")
+        message = json.loads(say("preview", "lab", "--channel", "chat").out)
+        assert message["flags"] == 4 and "Agents of Language" in message["content"]
+        listed = say("preview", "--channel", "team", "--json", "--now", SUNDAY).json["digests"]
+        assert [one["subscription"] for one in listed] == ["lab"], "those that use the channel"
+        assert json.loads(Path(listed[0]["path"]).read_text("utf-8")) == [body]
+        [page] = say("preview", "lab", "--channel", "pages", "--json").json["digests"]
+        assert "Agents of Language" in Path(page["path"]).read_text("utf-8")
+        assert web.requests == []
 
 
 def test_templates_are_shown_with_the_sample_papers(lived: House, say: Say) -> None:

@@ -72,7 +72,10 @@ WRONG = [
     ("papers OR", "OR has nothing before it"),
     ("papers --format EndNote", "bibtex, ris, csl-json, csv, json; EndNote reads ris)"),
     ("digest lab --dry-run --order best", "'best' is not an order (there are: learned, words"),
-    ("preview --channel pdf", "'pdf' is not a form (there are: page, email, slack)"),
+    (
+        "preview --channel pdf",
+        "'pdf' is neither a form nor a channel (there are: page, email, slack, pages)",
+    ),
     ("papers rate 1 sideways", "'sideways' is not a verdict (there are: up, down, none)"),
     (
         "read rss dumps/1.txt",
@@ -238,6 +241,10 @@ def test_a_starter_without_a_connection_says_what_happens_next(
     assert error.startswith("daily-papers, https://huggingface.co")
     assert error.endswith("Connection refused")
     assert what_next == "What could not be read is tried again at the next run; no papers are lost."
+    assert ran.out.endswith(
+        "Nothing is due, and no papers are waiting.\n"
+        "daily-papers could not be read: see paper-monitor status --config fresh/monitor.yaml\n"
+    )
 
 
 def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say: Say):
