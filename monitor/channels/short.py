@@ -12,9 +12,7 @@ from typing import Literal
 
 from monitor.digest.about import subject
 from monitor.digest.layout import share_texts, shorten
-from monitor.digest.sections import body_sections
-from monitor.digest.sections.lead import LEAD, leading
-from monitor.digest.sections.topics import TOPICS
+from monitor.digest.sections import pieces
 from monitor.digest.wording import shorten_text
 from monitor.model import Digest, Notice, Templates
 from monitor.text import clean
@@ -78,22 +76,14 @@ def _pieces(digest: Digest, templates: Templates, form: Form) -> Iterator[str]:
         return templates.render(f"short/{name}.{form}.j2", digest=digest, **values)
 
     yield write("head")
-    lead = leading(digest, {entry.paper_id for entry in digest.best(digest.full)})
-    above = {first.paper_id for first in lead}
-    for name in body_sections(digest):
-        if name == LEAD.name:
-            for number, first in enumerate(lead):
-                line = write("lead", first=first, is_heading=not number)
-                yield f"{line}\n{write('title_line', entry=first.entry)}"
-        elif name == TOPICS.name:
-            for group in digest.groups:
-                heading = f"{write('topics', group=group)}{BETWEEN}"
-                for entry in group.entries:
-                    if entry.paper_id not in above:
-                        yield f"{heading}{write('title_line', entry=entry)}"
-                        heading = ""
-        else:
-            yield write(name)
+    for piece in pieces(digest):
+        above, paper = "", ""
+        if piece.section:
+            shown = {"group": piece.group, "first": piece.first, "is_heading": piece.is_heading}
+            above = write(piece.section, **shown)
+        if piece.entry:
+            paper = write("title_line", entry=piece.entry)
+        yield ("\n" if piece.first else BETWEEN).join(filter(None, (above, paper)))
     yield write("foot")
 
 

@@ -11,13 +11,12 @@ from markupsafe import Markup
 
 from monitor.digest import links
 from monitor.digest.layout import byte_count, share_texts
+from monitor.digest.mentions import part_mentions
 from monitor.digest.passage import Passage
 from monitor.digest.wording import ZERO_WIDTH
 from monitor.text import clean
 
 _OPENS_MARKDOWN = re.compile(r"[\\`*_~|\[\]]")
-# Signs that begin the name of a person or channel, or an address: parted from it, they are text.
-_OPENS_MENTION = re.compile(r"[@<]")
 
 
 class Message(NamedTuple):
@@ -49,14 +48,12 @@ def escape_json(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    escaped = _OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text)
-    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", escaped)
+    return part_mentions(_OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text))
 
 
 def escape_zulip(text: str) -> str:
     """Zulip knows no backslashes: behind each sign stands a space of no width instead."""
-    parted = _OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", text)
-    return _OPENS_MENTION.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", parted)
+    return part_mentions(_OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", text))
 
 
 def markdown_link(escape_text: Callable[[str], str], text: str | Passage, url: str) -> Markup:

@@ -116,11 +116,18 @@ class JinjaTemplates:
         self._json = _environment(loader, _JSON, escape_json, _mark_nothing)
         self._json.filters |= {"messages": in_messages, "tojson": to_json}
         self._markdown = _markdown_environment(loader, _MARKDOWN, escape_markdown)
-        zulip = _markdown_environment(loader, _ZULIP, escape_zulip)
+        self._zulip = _markdown_environment(loader, _ZULIP, escape_zulip)
         self._json.filters["markdown"] = partial(_paragraphs, self._markdown)
-        self._json.filters["zulip"] = partial(_paragraphs, zulip)
+        self._json.filters["zulip"] = partial(_paragraphs, self._zulip)
         self._said = said_once.SaidOfDigest()
-        self._environments = self._html, self._text, self._slack, self._json, self._markdown
+        self._environments = (
+            self._html,
+            self._text,
+            self._slack,
+            self._json,
+            self._markdown,
+            self._zulip,
+        )
         for environment in self._environments:
             environment.filters["said_once"] = self._said
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
@@ -416,6 +423,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "own_links": links.own_links,
     "order_reason": wording.order_reason,
     "ordinal": wording.format_ordinal,
+    "pieces": sections.pieces,
     "place": said_once.place_of,
     "short_why": wording.short_why,
     "reading": wording.reading,

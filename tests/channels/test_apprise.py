@@ -26,9 +26,8 @@ from pydantic import ValidationError
 
 from monitor import log
 from monitor.channels.apprise import service
-from monitor.channels.apprise.channel import AppriseChannel, AppriseOptions, without_mentions
+from monitor.channels.apprise.channel import AppriseChannel, AppriseOptions
 from monitor.channels.base import Shared, open_channel
-from monitor.channels.short import BETWEEN
 from monitor.digest.render import JinjaTemplates
 from monitor.model import DeliveryState, Digest, Outcome
 from monitor.setting_types import SettingsContext
@@ -383,13 +382,6 @@ def test_nothing_is_written_to_disk_and_no_picture_is_named(
     url, web = gotify
     send(channel(url), digest(1))
     assert list(tmp_path.iterdir()) == [] and b"github" not in web.requests[0].body
-
-
-def test_what_is_no_mention_stays() -> None:
-    assert without_mentions("p < 0.05 and https://z.example/@a<b") == (
-        "p < 0.05 and https://z.example/@a<b"
-    )
-    assert BETWEEN == "\n\n"
 
 
 # ── settings ────────────────────────────────────────────────────────────────────────

@@ -312,6 +312,16 @@ def test_a_title_names_nobody_and_forms_nothing(template: str) -> None:
     assert "(https://papers.example.org/0)" in text
 
 
+def test_papers_to_read_first_come_first_and_each_paper_is_there_once() -> None:
+    made = replace(whole(), groups=digest(3).groups)
+    [part] = channel(template="mattermost").render(made, TEMPLATES)
+    text = json.loads(part.body["json"])["text"]
+    links = [f"(https://papers.example.org/{number})" for number in range(3)]
+    assert [text.count(link) for link in links] == [1, 1, 1]
+    marks = ["Read first", links[1], "**agents**", links[0], links[2], "WebArena, 4 lists"]
+    assert sorted(marks, key=text.index) == marks
+
+
 def test_a_line_that_is_longer_than_a_message_is_cut() -> None:
     long = "é" * 900
     messages = in_messages([f"first\n{long}", "x" * 20, "\n".join(["line"] * 100)], 300)

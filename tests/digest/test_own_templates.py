@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from monitor.channels.email.render import HTML_LIMIT, TEXT_LIMIT, render_digest
 from monitor.channels.file import render_pages
+from monitor.channels.webhook.channel import Webhook, WebhookOptions
+from monitor.commands.sample_digest import long_digest
 from monitor.digest.render import JinjaTemplates
 from monitor.resources import resource
+from monitor.setting_types import SettingsContext
 from tests.digest.samples import digest, news
 
 
@@ -92,3 +96,20 @@ def test_templates_of_an_earlier_version_write_mails_and_pages(papers: int) -> N
         entry = made.groups[0].entries[0]
         for name in ("slack/paper.j2", "slack/title_line.j2", "slack/header.j2", "slack/footer.j2"):
             assert templates.render(name, digest=made, entry=entry)
+
+
+def test_a_copy_of_the_markdown_of_an_earlier_version_writes_what_it_did() -> None:
+    [before, now] = [
+        Webhook("chat", WebhookOptions.model_validate(raw, context=SettingsContext()), templates)
+        for templates in (JinjaTemplates(EARLIER), JinjaTemplates())
+        for raw in [{"url": "https://example.org/a", "template": "mattermost"}]
+    ]
+    made = replace(long_digest(), full=3)
+    text, new = (
+        "".join(str(part.body["json"]) for part in chat.render(made, chat.templates))
+        for chat in (before, now)
+    )
+    assert "\\nagents: 50 papers" in text and "**agents** (50)" not in text
+    assert "**agents** (50)" in new and "\\nagents: 50 papers" not in new
+    for shown in ("What to do: ", "part 140](", "Matches Agents: agents in the title", "Back in"):
+        assert shown in text and shown in new

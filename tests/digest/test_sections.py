@@ -10,8 +10,11 @@ import pytest
 
 from monitor.channels.email.render import render_digest as render_mail
 from monitor.channels.file import render_pages
+from monitor.channels.short import Limits
+from monitor.channels.short import render_digest as render_short
 from monitor.channels.slack.blocks import render_digest as render_slack
 from monitor.channels.slack.blocks import text_of
+from monitor.channels.webhook.channel import Webhook, WebhookOptions
 from monitor.digest.about import name_digest, subject
 from monitor.digest.render import JinjaTemplates
 from monitor.digest.sections import SECTION_KINDS, body_sections, footer_sections
@@ -20,11 +23,30 @@ from monitor.digest.sections.topics import TOPICS
 from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent, ReturnedPaper
 from monitor.pipeline.fill_sections import list_missed
 from monitor.resources import resource
+from monitor.setting_types import SettingsContext
 from tests.digest.samples import NOW, digest, news
 
-FORMATS = ("mail/{}.html.j2", "mail/{}.txt.j2", "web/{}.html.j2", "slack/{}.j2")
+# The templates of sections by what shows them; short messages and chats have one Markdown.
+FORMATS = {
+    "html": "mail/{}.html.j2",
+    "text": "mail/{}.txt.j2",
+    "page": "web/{}.html.j2",
+    "slack": "slack/{}.j2",
+    "short": "short/{}.txt.j2",
+    "markdown": "short/{}.md.j2",
+    "posted": "short/{}.md.j2",
+}
 RETRACTED = ReferenceEvent(
     ReferenceChange.RETRACTED, Paper("A work of ours"), ("doi:10.1/a",), NOW, "Crossref", after="x"
+)
+ANY = Limits(title=200, text=4_000)
+CHAT = Webhook(
+    "chat",
+    WebhookOptions.model_validate(
+        {"url": "https://example.org/a", "template": "mattermost"},
+        context=SettingsContext(Path("/nowhere")),
+    ),
+    JinjaTemplates(),
 )
 WITH_ALL = digest(
     [news(Paper("A new paper"), number=1)],
@@ -42,6 +64,9 @@ def written(shown: Digest, templates: JinjaTemplates) -> dict[str, str]:
         "text": mail.body["text"],
         "page": "".join(render_pages(shown, templates, "page.html")),
         "slack": "\n".join(map(text_of, blocks)),
+        "short": "\n".join(part.text for part in render_short(shown, templates, "txt", ANY)),
+        "markdown": "\n".join(part.text for part in render_short(shown, templates, "md", ANY)),
+        "posted": "\n".join(str(part.body["json"]) for part in CHAT.render(shown, templates)),
     }
 
 
@@ -51,7 +76,7 @@ def test_a_digest_names_its_sections_in_their_order():
     assert body_sections(digest([])) == footer_sections(digest([])) == []
 
 
-@pytest.mark.parametrize("form", ["html", "text", "page", "slack"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_each_format_shows_each_section_in_its_place(form: str):
     text = written(WITH_ALL, JinjaTemplates())[form]
     body = text[text.index("A paper in your references was retracted") :]
@@ -59,7 +84,7 @@ def test_each_format_shows_each_section_in_its_place(form: str):
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("form", ["html", "text", "page", "slack"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_section_that_a_digest_lacks_is_not_shown(form: str):
     without = replace(WITH_ALL, references=(), returned=())
     text = written(without, JinjaTemplates())[form]
@@ -69,13 +94,12 @@ def test_a_section_that_a_digest_lacks_is_not_shown(form: str):
 @pytest.mark.parametrize("kind", SECTION_KINDS, ids=lambda kind: kind.name)
 def test_each_kind_has_a_template_for_each_format(kind: SectionKind):
     # Slack's messages hold topics paper by paper.
-    names = [form.format(kind.name) for form in (FORMATS[:3] if kind is TOPICS else FORMATS)]
+    forms = {**FORMATS} if kind is not TOPICS else {**FORMATS, "slack": "slack/paper.j2"}
+    names = [form.format(kind.name) for form in forms.values()]
     assert [name for name in names if not (resource("templates") / name).is_file()] == []
 
 
-@pytest.mark.parametrize(
-    ("form", "name"), list(zip(("html", "text", "page", "slack"), FORMATS, strict=True))
-)
+@pytest.mark.parametrize(("form", "name"), FORMATS.items())
 @pytest.mark.parametrize("section", ["references", "returned"])
 def test_a_users_template_replaces_that_of_a_section(
     tmp_path: Path, section: str, form: str, name: str

@@ -6,7 +6,6 @@ when the last byte leaves. So the hand-off is recorded before it begins.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -20,7 +19,7 @@ from monitor.channels.retry_policy import AFTER_UNKNOWN_WORDS, AfterUnknown
 from monitor.channels.short import Form, Short
 from monitor.digest.about import archive_link
 from monitor.digest.layout import shorten
-from monitor.digest.wording import ZERO_WIDTH
+from monitor.digest.mentions import without_mentions
 from monitor.model import (
     Delivery,
     DeliveryState,
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 
 # Shorter messages would cut the link of a paper.
 LEAST_LIMIT = 200
-
-# A mention of a whole channel, or of a person by number: in a title it is none. Links stay whole.
-_MENTION = re.compile(rf"https?://\S+|([<@])(?=[^\s{ZERO_WIDTH}])")
 
 
 class AppriseOptions(ChannelOptions):
@@ -168,8 +164,3 @@ class AppriseChannel(Channel):
             error = f"Apprise failed for {name}: {type(result).__name__}"
             return Outcome(DeliveryState.UNKNOWN, error)
         return read_result(result, name)
-
-
-def without_mentions(text: str) -> str:
-    """Return a text in which `@everyone`, `<@1>` and `<!channel>` are no mentions."""
-    return _MENTION.sub(lambda match: f"{match[1]}{ZERO_WIDTH}" if match[1] else match[0], text)

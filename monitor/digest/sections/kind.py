@@ -22,7 +22,8 @@ def _no_json(digest: Digest) -> list[Answer]:
 class SectionKind:
     """A kind of section: a part of a digest that a template of its name writes in each format.
 
-    These are mail/NAME.html.j2, mail/NAME.txt.j2, web/NAME.html.j2 and slack/NAME.j2.
+    These are mail/NAME.html.j2, mail/NAME.txt.j2, web/NAME.html.j2, slack/NAME.j2, and for short
+    messages and chats short/NAME.txt.j2 and short/NAME.md.j2.
     """
 
     name: str
