@@ -408,13 +408,18 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
             action,
             target,
         )
-    for delivery in deliveries.select(view.tx, deliveries.MAY_HAVE_ARRIVED):
+    for delivery in deliveries.select(view.tx, deliveries.IS_UNCERTAIN):
         recipient = f"{delivery.channel} to {delivery.recipient}"
         title = incidents.title_of(view.runtime, delivery.subscription)
         what = f"delivery {delivery.id} ({title}, {view.time(delivery.created_at)}, {recipient})"
         command = f"paper-monitor deliveries resolve {delivery.id} sent"
         settle = f"`{command}|resend`"
         remedy = "Ask the recipient whether it arrived."
+        if delivery.is_test:
+            settle = (
+                f"the next test or digest that is sent there ends this, and so does `{command}`"
+            )
+            remedy = "The next test or digest that is sent there ends this."
         if will_be_sent_again(view.tx, view.runtime, delivery, view.now):
             settle = f"it will be sent again automatically, unless you run `{command}`"
             remedy = "It will be sent again automatically, unless you say that it arrived."

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Rendered
+from monitor.model.delivery import TEST
 from monitor.store.digests.packed import body_of
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -48,6 +49,21 @@ IS_HANDED_OFF_AGAIN = sa.and_(
 )
 # Unknown, or waiting to be handed off once more.
 MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)
+_later = schema.delivery.alias("later")
+# A test, and its recipient was sent a message by the same channel since.
+_IS_ANSWERED_TEST = sa.and_(
+    _digest.subscription.startswith(TEST, autoescape=True),
+    sa.select(_later.c.id)
+    .where(
+        _later.c.channel == _delivery.channel,
+        _later.c.recipient == _delivery.recipient,
+        _later.c.state == DeliveryState.SENT,
+        sa.or_(_later.c.id > _delivery.id, _later.c.changed_at > _delivery.handed_off_at),
+    )
+    .exists(),
+)
+# For a person to decide about, if it stays unclear.
+IS_UNCERTAIN = sa.and_(MAY_HAVE_ARRIVED, ~_IS_ANSWERED_TEST)
 
 
 def reaches_recipient() -> sa.ColumnElement[bool]:
@@ -89,8 +105,9 @@ def stands() -> sa.ColumnElement[bool]:
 
 
 def has_recipient(tx: Transaction, address: str) -> bool:
-    """Return whether anything was ever for a recipient; `address` is in lower case."""
-    own = sa.select(_delivery.id).where(sa.func.lower(_delivery.recipient) == address)
+    """Return whether anything was ever for a recipient; `address` is as `address_of` returns."""
+    of_mail = sa.func.lower(_delivery.recipient) == address
+    own = sa.select(_delivery.id).where(sa.or_(of_mail, _delivery.recipient == address))
     return tx.scalar(own.limit(1)) is not None
 
 

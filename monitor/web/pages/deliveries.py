@@ -44,7 +44,7 @@ def all_deliveries(visit: Visit) -> Response:
     conditions = deliveries.conditions_for(*chosen.values())
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx, conditions)
-        unknown = deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED, *conditions)
+        unknown = deliveries.select(tx, deliveries.IS_UNCERTAIN, *conditions)
         newest = deliveries.listing(tx, states, PAGE + 1, visit.number("before"), conditions)
         now = runtime.clock.now()
         # An unknown one has a time at which its channel is asked about it, which sends nothing.
