@@ -45,7 +45,7 @@ ENV PATH=/opt/paper-monitor/bin:$PATH \
 # compile it anew, since nobody can write here. All of it would be a quarter of the image.
 RUN paper-monitor demo /tmp/demo \
     && paper-monitor status --config /tmp/demo/monitor.yaml \
-    && python -c "import monitor.channels.slack.socket_mode, monitor.cli.doctor, \
+    && python -c "import monitor.channels.apprise.service, monitor.channels.slack.socket_mode, monitor.cli.doctor, \
         monitor.commands.export, monitor.commands.slack_answers, monitor.http.client, \
         monitor.service.scheduler, monitor.service.workers, monitor.sources.feed.xml_feed, \
         monitor.web.server, procrastinate, psycopg_pool" \

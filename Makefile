@@ -117,7 +117,7 @@ picture: $(VENV)/.developing      ## the README's pictures, from real output
 	$(BIN)/python docs/pictures/make.py
 
 lock: $(VENV)/.releasing          ## requirements/: what the image contains, with hashes
-	$(LOCK) --extra scale --output-file requirements/image.txt pyproject.toml
+	$(LOCK) --extra scale --extra apprise --output-file requirements/image.txt pyproject.toml
 	echo '$(BACKEND)' | $(LOCK) --output-file requirements/build.txt -
 
 sbom: $(VENV)/.releasing          ## sbom.json: the Python packages of the image, in CycloneDX

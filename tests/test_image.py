@@ -105,7 +105,10 @@ def test_the_image_is_locked_to_what_the_project_needs():
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = pyproject["project"]
     image, build = locked("image.txt"), locked("build.txt")
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["scale"]]
+    extras = re.findall(r"--extra (\w+)", (ROOT / "Makefile").read_text())
+    assert extras == ["scale", "apprise"]
+    optional = [line for extra in extras for line in project["optional-dependencies"][extra]]
+    wanted = [*project["dependencies"], *optional]
     for lock, lines in ((image, wanted), (build, pyproject["build-system"]["requires"])):
         for one in map(Requirement, lines):
             versions = lock.get(canonicalize_name(one.name), [])
