@@ -73,7 +73,11 @@ def context_object(paper: Paper) -> str:
         (f"rft.{venue}", citation.server or citation.venue),
         ("rft.type", _DUBLIN_CORE_TYPES.get(citation.type, "") if scheme == "dc" else ""),
         ("rft.date", "-".join(f"{part:02}" for part in citation.date)),
-        *(("rft.au", _inverted(author)) for author in citation.authors[:_MOST_AUTHORS]),
+        # The format of Dublin Core has no `au`.
+        *(
+            ("rft.creator" if scheme == "dc" else "rft.au", _inverted(author))
+            for author in citation.authors[:_MOST_AUTHORS]
+        ),
         *(("rft_id", name) for name in _names(paper, citation)),
     ]
     return urlencode([(name, value) for name, value in fields if value], quote_via=quote)

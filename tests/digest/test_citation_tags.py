@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs
 
 import pytest
@@ -10,7 +11,7 @@ from monitor.digest.citation import WorkType
 from monitor.digest.citation_tags import citation_tags, context_object
 from monitor.digest.links import web_url
 from monitor.model import Paper
-from tests.exports.papers import OF_EACH_KIND
+from tests.exports.papers import OF_EACH_KIND, hostile
 
 VENUES = {
     WorkType.PREPRINT: ("citation_publisher", "rft.publisher"),
@@ -53,6 +54,50 @@ def test_a_venue_has_the_name_that_tells_the_type(type_: WorkType) -> None:
     place = paper.venue or "arXiv"
     assert dict(citation_tags(paper))[tag] == place
     assert parse_qs(context_object(paper))[field] == [place]
+
+
+# The matrices of the Key/Encoded-Value formats of ANSI/NISO Z39.88-2004: the keys of each format
+# and its genres. No reader of the registries judges them: coins-parser of PyPI returns the pairs,
+# and Zotero's own reader is not published as a package. This is the text of the standard.
+_PEOPLE = {"au", "aucorp", "aufirst", "auinit", "auinit1", "auinitm", "aulast", "ausuffix"}
+_KEYS = {
+    "journal": _PEOPLE
+    | {"artnum", "atitle", "chron", "coden", "date", "eissn", "epage", "genre", "isbn", "issn"}
+    | {"issue", "jtitle", "pages", "part", "quarter", "sici", "spage", "ssn", "stitle", "title"}
+    | {"volume"},
+    "book": _PEOPLE
+    | {"atitle", "bici", "btitle", "date", "edition", "epage", "genre", "isbn", "issn", "pages"}
+    | {"place", "pub", "series", "spage", "title", "tpages"},
+    "dissertation": _PEOPLE
+    | {"advisor", "cc", "co", "date", "degree", "inst", "isbn", "title", "tpages"},
+    "dc": {"contributor", "coverage", "creator", "date", "description", "format", "identifier"}
+    | {"language", "publisher", "relation", "rights", "source", "subject", "title", "type"},
+}
+_GENRES = {
+    "journal": {"article", "conference", "issue", "journal", "preprint", "proceeding", "unknown"},
+    "book": {"book", "bookitem", "conference", "document", "proceeding", "report", "unknown"},
+}
+_REPEATED = {"rft.au", "rft.aucorp", "rft.creator", "rft.contributor", "rft.subject", "rft_id"}
+_W3CDTF = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+_NAMESPACE = re.compile(r"info:(doi|pmid)/\S+|https?://\S+")
+
+
+@pytest.mark.parametrize(
+    "paper", [*OF_EACH_KIND.values(), *hostile()], ids=lambda paper: paper.title[:20]
+)
+def test_a_context_object_keeps_to_the_formats_of_the_standard(paper: Paper) -> None:
+    written = context_object(paper)
+    assert re.fullmatch(r"[A-Za-z0-9_.~%&=/:-]+", written), "UTF-8, percent-encoded"
+    fields = parse_qs(written, strict_parsing=True, errors="strict")
+    [version], [format] = fields.pop("ctx_ver"), fields.pop("rft_val_fmt")
+    assert version == "Z39.88-2004"
+    prefix, _, scheme = format.rpartition(":")
+    assert prefix == "info:ofi/fmt:kev:mtx" and scheme in _KEYS
+    assert all(_NAMESPACE.fullmatch(name) for name in fields.pop("rft_id", []))
+    assert {name.removeprefix("rft.") for name in fields} <= _KEYS[scheme]
+    assert {name for name, values in fields.items() if len(values) > 1} <= _REPEATED
+    assert set(fields.get("rft.genre", [])) <= _GENRES.get(scheme, set())
+    assert all(_W3CDTF.fullmatch(date) for date in fields.get("rft.date", []))
 
 
 def test_a_context_object_is_what_openurl_has() -> None:
