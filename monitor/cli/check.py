@@ -36,7 +36,8 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
                 from monitor.commands.sample_digest import template_faults
 
                 faults += template_faults(settings.templates, settings.channels)
-            if not _is_missing(settings.store):
+            has_examples = any(t.like and t.like.file for t in settings.topics.values())
+            if has_examples or not _is_missing(settings.store):
                 from monitor.commands.topic_trial import topic_warnings
 
                 warnings += topic_warnings(settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +15,14 @@ from msgspec import structs
 from monitor.commands.paper_search import as_matched
 from monitor.commands.topic_trial import find_topic
 from monitor.config.settings import EXAMPLE_FILES
-from monitor.errors import QueryError, UsageError
+from monitor.errors import FetchError, QueryError, UsageError
 from monitor.match import TopicIndex, WordChange, learned_from_text, parse_topic, propose_words
 from monitor.match.like import MAX_TEXT, days_of, with_lower_bar
 from monitor.match.meaning.explain import MOST
 from monitor.model import DayCount, LikeText, LikeWords, MatchReason, Paper, Topic, fill_days
 from monitor.pipeline import like_topics
 from monitor.pipeline.runtime import Runtime
+from monitor.sources.files import read_file
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
 from monitor.store.topics import judgements, like_words
@@ -27,6 +30,7 @@ from monitor.store.topics import judgements, like_words
 NEAREST = 50
 # Papers on each side of the bar that are shown where it lies behind the nearest.
 BESIDE_BAR = 3
+_BLANK = re.compile(r"\s")
 # A page looks at fewer papers than a shell.
 LOOKED_AT_ON_PAGE = 1_500
 
@@ -80,14 +84,11 @@ def like_of(given: str, at_least: float | None = None) -> LikeText:
     Raises UsageError for a file that cannot be read.
     """
     path = Path(given)
-    try:
-        is_file = len(given) < 4_096 and "\n" not in given and path.is_file()
-        if is_file and path.suffix.lower() in EXAMPLE_FILES:
-            return LikeText(file=str(path.resolve()), at_least=at_least)
-        text = path.read_text(encoding="utf-8") if is_file else given
-    except (OSError, ValueError) as error:
-        reason = "it is not UTF-8" if isinstance(error, ValueError) else error.strerror
-        raise UsageError(f"cannot read {given}: {reason}", "choose another file") from None
+    # A sentence may be too long for a name, or have signs that none has: it is no file then.
+    is_there = os.path.exists(given) and not os.path.isdir(given)  # noqa: PTH110, PTH112
+    if path.suffix.lower() in EXAMPLE_FILES and (is_there or not _BLANK.search(given)):
+        return LikeText(file=str(path.resolve()), at_least=at_least)
+    text = _read_text(path) if is_there else given
     if len(text) > MAX_TEXT:
         raise UsageError(f"a text may have {MAX_TEXT:,} characters", "leave some out")
     return LikeText(text, at_least=at_least)
@@ -101,10 +102,22 @@ def with_bar(topic: Topic, at_least: float | None) -> Topic:
     return structs.replace(topic, like=structs.replace(topic.like, at_least=at_least), words=words)
 
 
+def _read_text(path: Path) -> str:
+    try:
+        return read_file(path).content.decode()
+    except UnicodeDecodeError:
+        fault = f"cannot read {path}: it is not UTF-8"
+    except FetchError as error:
+        fault = error.message
+    raise UsageError(fault, "choose another file")
+
+
 def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED_AT) -> LikeTrial:
-    """Try a topic that is like a text on the newest papers. Raises QueryError."""
+    """Try a topic that is like a text on the newest papers. Raises QueryError and UsageError."""
     assert topic.like, "other topics are tried by their query"
     learned = [topic] if topic.words else like_topics.learn(runtime, [topic], looked_at)
+    if not learned[0].words:
+        like_topics.refuse_without_words(runtime, topic)
     words = learned[0].words or learned_from_text(topic.like)
     every = structs.replace(topic, query="", words=structs.replace(words, bar=0.0))
     with runtime.database.reading() as tx:

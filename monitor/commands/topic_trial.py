@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from monitor.clocks import SystemClock
 from monitor.commands.paper_search import QueryMatcher, as_matched, batches, load_page
 from monitor.commands.query_bounds import most_read, most_scored, refuse_too_many_words
 from monitor.config import Settings, synonyms_of
@@ -320,16 +322,34 @@ PATIENCE = 2.0
 def topic_warnings(settings: Settings) -> list[Fault]:
     """Return a warning for each topic that matches too much, or has a word that no paper has.
 
-    A store that is not there, or cannot be read at once, has none.
+    And for each whose examples cannot be read, or are not stored. A store that is not there, or
+    cannot be read at once, has none of the others.
     """
+    unread = _find_unread_examples(settings)
+    of_files = [_warning(settings, name, message) for name, message in unread.items()]
     try:
         with closing(Database(settings.store, PATIENCE)) as store:
-            return _check_topics(settings, store) if schema_version(store) == schema.VERSION else []
+            is_current = schema_version(store) == schema.VERSION
+            stored = _check_topics(settings, store, unread) if is_current else []
     except StoreError:
-        return []
+        stored = []
+    return sorted((*of_files, *stored), key=lambda fault: (fault.file, fault.line))
 
 
-def _check_topics(settings: Settings, store: Database) -> list[Fault]:
+def _find_unread_examples(settings: Settings) -> dict[str, str]:
+    """Return what is wrong with the files of examples as they are now, by topic."""
+    unread = {}
+    for topic in settings.topics.values():
+        # That there is no such file is a warning of the configuration already.
+        if topic.like and topic.like.file and Path(topic.like.file).is_file():
+            _, fault = like_topics.read_examples(topic.like.file, SystemClock())
+            if fault:
+                unread[topic.name] = f"like: {topic.like.file}: {fault}; see topics relearn"
+    return unread
+
+
+def _check_topics(settings: Settings, store: Database, unread: Collection[str] = ()) -> list[Fault]:
+    """Return the warnings that a store gives rise to; those of `unread` files are given already."""
     with store.reading() as tx:
         newest = search.newest(tx, None, None, READ)
         papers, sources = as_matched(tx, load_page(tx, newest))
@@ -340,6 +360,7 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
         _warning(settings, topic.name, f"like: has no example {name}; see topics relearn")
         for topic in current
         for name in (topic.words.missing if topic.words else ())
+        if topic.name not in unread or (topic.like and name in topic.like.papers)
     ]
     if len(papers) < LEAST:
         return missing
@@ -365,7 +386,7 @@ def _check_topics(settings: Settings, store: Database) -> list[Fault]:
     unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
     for name, words in unseen.items():
         warnings.append(_warning(settings, name, no_paper_has(words, len(papers))))
-    return sorted(warnings, key=lambda fault: (fault.file, fault.line))
+    return warnings
 
 
 # Of texts that no paper is near to, the first are looked at, some at once: each is compared with

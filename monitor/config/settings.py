@@ -45,7 +45,7 @@ from monitor.match import Synonyms, learned_from_text
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.query import parse_once
 from monitor.match.language.synonyms import NO_SYNONYMS, term
-from monitor.match.like import MAX_TEXT
+from monitor.match.like import MAX_TEXT, MOST_EXAMPLES
 from monitor.model import ChangeKind, FirstRun, LikeText, Role, Topic
 from monitor.plugins import CHANNELS, SOURCES, Kinds
 from monitor.setting_types import (
@@ -288,7 +288,9 @@ class LikeSettings(Section):
     )
     papers: OneOrMore[Annotated[Line, AfterValidator(_identifier)]] = Field(
         (),
-        description="stored papers as examples: arXiv ids, DOIs or PMIDs, as in `arxiv:2307.13854`",
+        max_length=MOST_EXAMPLES,
+        description="stored papers as examples, at most 300: arXiv ids, DOIs or PMIDs, as in "
+        "`arxiv:2307.13854`",
     )
     file: Annotated[Line, AfterValidator(_examples_file)] | None = Field(
         None,

@@ -36,6 +36,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 # A leaf of its own clause for each word: behind all positions of a query.
 _POSITION = 100_000
 MAX_TEXT = 20_000
+# Of a file of thousands the newest say most, and are enough.
+MOST_EXAMPLES = 300
 
 # The bar where the stored papers say nothing else, and the lowest that it is put at.
 BAR, LOWEST_BAR = 0.38, 0.25
@@ -154,6 +156,12 @@ def learned_from_text(like: LikeText) -> LikeWords:
         if like.text:
             raise QueryError(
                 "like: has only words that nearly every paper has", 0, "add words of your subject"
+            )
+        if like.file and not like.papers:
+            raise QueryError(
+                f"no paper of {like.file} could be read for like:",
+                0,
+                "`paper-monitor check` says why, and `topics relearn` reads it again",
             )
         raise QueryError(
             f"like: has none of its examples yet: {_name_examples(like)}",

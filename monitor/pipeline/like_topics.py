@@ -20,7 +20,7 @@ from monitor.errors import MonitorError, QueryError, UsageError
 from monitor.identity.keys import identifiers_in
 from monitor.match import Query, TopicIndex, choose_bar, learn_words
 from monitor.match.language.query import parse_topic
-from monitor.match.like import LOWEST_BAR, like_leaf
+from monitor.match.like import LOWEST_BAR, MOST_EXAMPLES, like_leaf
 from monitor.match.meaning.explain import MOST
 from monitor.model import LikeText, LikeWords, Paper, Topic
 from monitor.pipeline.runtime import Runtime
@@ -36,8 +36,6 @@ log = structlog.get_logger()
 
 # The newest papers by which a bar is chosen.
 LOOKED_AT = 4_000
-# Of a file of thousands the newest say most, and are enough.
-MOST_EXAMPLES = 300
 
 
 def current_topics(tx: Transaction, runtime: Runtime) -> tuple[Topic, ...]:
@@ -122,33 +120,44 @@ def learn(runtime: Runtime, topics: Sequence[Topic], looked_at: int = LOOKED_AT)
 def find_examples(runtime: Runtime, topic: Topic) -> tuple[list[Paper], tuple[str, ...]]:
     """Return the papers that a topic names as examples, and the names of those not stored."""
     like = topic.like or LikeText()
-    examples: list[Paper] = []
+    examples: dict[int, Paper] = {}
     missing: list[str] = []
     with runtime.database.reading() as tx:
-        for name in like.papers:
+        for name in dict.fromkeys(like.papers):
             found = [papers.by_key(tx, *key) for key in identifiers_in(name)]
             stored = next((paper for paper in found if paper and not paper.purged), None)
-            examples += [stored.paper] if stored else []
-            missing += [] if stored else [name]
-    if like.file:
-        try:
-            examples += read_examples(Path(like.file), runtime.clock)
-        except MonitorError as fault:
-            log.warning("examples not read", topic=topic.name, file=like.file, error=str(fault))
-            missing.append(f"{like.file}: {fault}")
-    return examples, tuple(missing)
+            if stored:
+                examples[stored.id] = stored.paper
+            else:
+                missing.append(name)
+    of_file, fault = read_examples(like.file, runtime.clock) if like.file else ([], "")
+    if fault:
+        log.warning("examples not read", topic=topic.name, file=like.file, error=fault)
+        missing.append(f"{like.file}: {fault}")
+    return [*examples.values(), *of_file], tuple(missing)
 
 
-def read_examples(file: Path, clock: Clock) -> list[Paper]:
-    """Return the papers of a file, the last 300 of it. Raises MonitorError."""
+def read_examples(name: str, clock: Clock) -> tuple[list[Paper], str]:
+    """Return the papers of a file, the last 300 of it, and what could not be read, "" if nothing.
+
+    Of several faults in it the first is named, with its place.
+    """
+    file = Path(name)
     kind = SOURCES.load(EXAMPLE_FILES[file.suffix.lower()])
     options: SourceOptions = kind.Options.model_validate({"path": str(file)})
-    reading = sandbox.read(kind(file.name, options, None, clock.now), read_file(file))
-    if reading.error:
-        raise UsageError(reading.error, "correct the file")
-    if not reading.papers:
-        raise UsageError("there is no paper in it", "choose another file")
-    return list(reading.papers[-MOST_EXAMPLES:])
+    try:
+        reading = sandbox.read(kind(file.name, options, None, clock.now), read_file(file))
+    except MonitorError as fault:
+        return [], fault.message
+    faults = [f"{one.where}: {one.why}" for one in reading.rejected]
+    fault = reading.error or next(iter(faults), "")
+    if len(faults) > 1 and not reading.error:
+        fault += f" (and {len(faults) - 1:,} more)"
+    if not (fault or reading.complete):
+        fault = "it ends in the middle"
+    if not (fault or reading.papers):
+        fault = "there is no paper in it"
+    return list(reading.papers[-MOST_EXAMPLES:]), fault
 
 
 def _with_bars(runtime: Runtime, topics: Sequence[Topic], looked_at: int) -> list[Topic]:
@@ -190,10 +199,20 @@ def relearn(runtime: Runtime, topic: Topic) -> Topic:
         raise UsageError(f"{topic.name!r} has no words to learn", "its query says what it finds")
     [learned] = learn(runtime, [structs.replace(topic, words=None)])
     if not learned.words:
-        parse_topic(learned)  # raises what is wrong
+        refuse_without_words(runtime, learned)
         raise QueryError("it has no words", 0, "")
     with runtime.database.writing() as tx:
+        matches.begin_activation(tx)
         stored = like_words.add(tx, topic, learned.words, runtime.clock.now())
         matches.mark_activated(tx)
     log.info("words learned again", topic=topic.name, version=stored.version)
     return structs.replace(learned, words=stored)
+
+
+def refuse_without_words(runtime: Runtime, topic: Topic) -> None:
+    """Raise UsageError or QueryError with the reason why a topic has no words."""
+    if topic.like and topic.like.file:
+        _, fault = read_examples(topic.like.file, runtime.clock)
+        if fault:
+            raise UsageError(f"{topic.like.file}: {fault}", "correct the file")
+    parse_topic(topic)

@@ -152,6 +152,7 @@ def _look_back(runtime: Runtime) -> int:
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
     rows, near, seen = _match_since(runtime, changed, starts, index)
     with runtime.database.writing() as tx:
+        matches.begin_activation(tx)
         if matches.activated_at(tx) != activated_at:
             changed, gone = matches.difference(tx, runtime.topics)
             changed = like_topics.with_same_words(tx, changed, learned)

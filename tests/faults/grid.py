@@ -32,6 +32,7 @@ _TWICE += ("smtp DATA", "smtp text", "smtp dot")
 # How often a point is reached, where each time is played.
 _TIMES: Mapping[str, Mapping[str, int]] = {
     "mail": dict.fromkeys(_TWICE, 2),
+    "like a text": {"read in like_topics": 4},
     "references": {"chunk": 4, "entries begun": 2, "entries left": 5, "filled in": 2},
 }
 
@@ -45,7 +46,7 @@ _CLAIMED_ALIKE += ("signed webhook", "webhook of a chat", "ntfy", "apprise")
 
 _WRITTEN = ("unfinished", "written", "rename", "copy")
 _FILES = ("page", "index", "backup", "sendmail")
-_HERE = ("document", "lock")
+_HERE = ("document", "lock", "words")
 
 
 @dataclass(frozen=True)

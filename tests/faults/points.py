@@ -47,12 +47,16 @@ class InjectedError(RuntimeError):
 
 @dataclass(frozen=True)
 class Order:
-    """What is to happen at the `hit`-th time that `point` is reached; `trace` takes all names."""
+    """What is to happen at the `hit`-th time that `point` is reached; `trace` takes all names.
+
+    At `pause` the process stops itself by SIGSTOP, once, until it is sent SIGCONT.
+    """
 
     point: str = ""
     harm: str = ""
     hit: int = 1
     trace: Path | None = None
+    pause: str = ""
 
 
 class Points:
@@ -70,6 +74,8 @@ class Points:
             if self.order.trace:
                 with self.order.trace.open("a", encoding="utf-8") as trace:
                     trace.write(f"{name}\n")
+        if (name, hit) == (self.order.pause, 1):
+            os.kill(os.getpid(), signal.SIGSTOP)
         if (name, hit) != (self.order.point, self.order.hit):
             return
         self.harmed.touch()
@@ -123,6 +129,7 @@ def install(order: Order) -> None:
     _files(points)
     _door(points)
     _reading(points)
+    _learning(points)
     _no_waits()
 
 
@@ -183,6 +190,7 @@ TRANSACTIONS = {
     "monitor.pipeline.embeddings._choose_least": "least chosen",
     "monitor.commands.look_up.unfill": "taken out",
     "monitor.pipeline.match._look_back": "topics",
+    "monitor.pipeline.like_topics.relearn": "relearned",
     "monitor.pipeline.match.sync_subscriptions": "subscriptions",
     "monitor.pipeline.match.match": "matches",
     "monitor.pipeline.match._look_again": "what grew",
@@ -526,6 +534,12 @@ def _reading(points: Points) -> None:
     worker.ask, locks._take = ask_, taken_
     _around(points, sandbox, "read", "document: hashed", "document: parsed")
     _around(points, worker, "__init__", "worker: start", "worker: started")
+
+
+def _learning(points: Points) -> None:
+    from monitor.pipeline import like_topics
+
+    _around(points, like_topics, "learn", "words: begin", "words: learned")
 
 
 def _no_waits() -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from tests.faults.points import Order, install
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait
 
 KILLED = -9
 
@@ -39,6 +40,22 @@ def ended(process: BaseProcess) -> int:
         raise AssertionError("the process did not come to an end")
     process.close()
     return status
+
+
+def wait_for_pause(process: BaseProcess) -> None:
+    """Wait until a process has stopped itself at the pause of its order, or is dead."""
+    wait(lambda: not process.is_alive() or _is_stopped(process))
+
+
+def resume(process: BaseProcess) -> None:
+    if process.is_alive() and process.pid:
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def _is_stopped(process: BaseProcess) -> bool:
+    # The state follows the name, which is in brackets.
+    status = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2]
+    return status.startswith("T")
 
 
 def run(folder: Path, *words: str, order: Order | None = None) -> int:

@@ -15,7 +15,7 @@ import ssl
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -27,13 +27,18 @@ import trustme
 import yaml
 from standardwebhooks.webhooks import Webhook as Verifier
 
+from monitor.clocks import SystemClock
 from monitor.commands.ratings import rate_any
+from monitor.match import learn_words
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.embeddings import embed
+from monitor.pipeline.like_topics import read_examples
 from monitor.signing import KeyRing
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.engine.database import Database, Transaction
+from monitor.store.papers import papers
 from monitor.store.sources import collections
+from monitor.store.topics import like_words, matches
 from tests.faults import process
 from tests.faults.points import HARMED, Order
 from tests.house import SATURDAY, House
@@ -235,6 +240,23 @@ def mailed_and_kept(stage: Stage, folder: Path) -> Copies:
         found["rows", str(collections.counts(tx)["refs"])] += 1
         linked = tx.scalars(sa.text("SELECT title FROM paper WHERE url <> ''"))
         found.update(("linked", n) for n in _numbers(*linked))
+    return found
+
+
+def mailed_and_learned(stage: Stage, folder: Path) -> Copies:
+    """Count papers by reader, the papers that match, and the words that are in force."""
+    found = mailed(stage, folder)
+    settings = yaml.safe_load((folder / "monitor.yaml").read_text("utf-8"))
+    like = settings["topics"][TOPIC_OF_TEXT]["like"]
+    examples, _ = read_examples(like["file"], SystemClock())
+    with reading(folder) as tx:
+        versions = like_words.versions(tx, TOPIC_OF_TEXT)
+        stored = papers.load(tx, matches.newest_ids(tx, TOPIC_OF_TEXT, 100)).values()
+    found["versions", str(len(versions))] += 1
+    numbered = [words.version for words in versions] == [*range(len(versions), 0, -1)]
+    if versions and numbered and versions[0].words == learn_words(like["text"], examples):
+        found["in force", "whole"] += 1
+    found.update(("matched", n) for n in _numbers(*(one.paper.title for one in stored)))
     return found
 
 
@@ -556,6 +578,80 @@ class WithEmbeddings(Scene):
         stage.web.decides("/v1/embeddings", answer)
 
 
+TOPIC_OF_TEXT = "agents"
+LIKE = "language agents that share their plans in writing, and need fewer steps on benchmarks"
+
+
+class WithWords(Scene):
+    """Two readers of a topic that is like a text and examples, both of which changed overnight."""
+
+    text: ClassVar[str] = "language agents that plan alone"
+    news = (paper(2),)
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        # Beside the folder, copies of which would else have a topic with another file.
+        examples = stage.folder / f"{self.name}.bib"
+        like = {"text": self.text, "file": str(examples), "at_least": 0.3}
+        house.settings["topics"] = {TOPIC_OF_TEXT: {"like": like}}
+        _write_examples(examples, "Agents that Plan")
+        house.run(paper(1))
+        _write_examples(examples, "Agents that Plan", "Agents that Share a Notebook")
+        like["text"] = LIKE
+        house.add("2.txt", *self.news)
+
+
+class ActivatedTwice(WithWords):
+    """Two processes have learned the words, and put them in force at the same moment.
+
+    The second one is harmed.
+    """
+
+    def act(self, folder: Path, order: Order) -> int:
+        pause = "topics: begin"
+        now = "--now", at(self.now)
+        first = process.start(folder, "run", *now, order=Order(pause=pause))
+        process.wait_for_pause(first)
+        second = process.start(folder, "run", *now, order=replace(order, pause=pause))
+        process.wait_for_pause(second)
+        for one in (first, second):
+            process.resume(one)
+        assert process.ended(first) == 0
+        return process.ended(second)
+
+
+class Relearned(WithWords):
+    """Examples were added, and a person has the words of the same text learned again."""
+
+    text = LIKE
+
+    def recover(self, folder: Path) -> None:
+        """Ask for it again, unless it was done."""
+        with reading(folder) as tx:
+            is_done = len(like_words.versions(tx, TOPIC_OF_TEXT)) > 1
+        if not is_done:
+            assert process.run(folder, *self.words, "--now", at(self.now)) == 0
+        super().recover(folder)
+
+
+class RelearnedMeanwhile(Relearned):
+    """The same, at the moment at which another process has matched papers by the older words."""
+
+    def act(self, folder: Path, order: Order) -> int:
+        pause = Order(pause="matches: begin")
+        matching = process.start(folder, "run", "--now", at(self.now), order=pause)
+        process.wait_for_pause(matching)
+        status = super().act(folder, order)
+        process.resume(matching)
+        assert process.ended(matching) == 0
+        return status
+
+
+def _write_examples(file: Path, *titles: str) -> None:
+    entries = (f"@article{{a{n}, title={{{title}}}}}\n" for n, title in enumerate(titles))
+    file.write_text("".join(entries), encoding="utf-8")
+
+
 def _write_records(house: House, name: str, *records: dict[str, Any]) -> None:
     text = "".join(f"{json.dumps(record)}\n" for record in records)
     (house.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -771,6 +867,9 @@ class LargeDocument(Scene):
 MAIL = dict.fromkeys(READERS, (1, 2, 3, 4, 5))
 BOTH = dict.fromkeys(READERS, (1,))
 ALL = dict.fromkeys(CROWD, (1,))
+LEARNED = dict.fromkeys((*READERS, "matched"), (1, 2)) | {"versions": (2,), "in force": ("whole",)}
+LEARNING = ("words:", "topics")
+RELEARN = ("topics", "relearn", "agents")
 SLACK = range(1, SLACK_PAPERS + 1)
 AFTER_THE_DOT = frozenset(
     {
@@ -826,6 +925,18 @@ SCENES: dict[str, Scene] = {
             ("embeddings", "papers", "fetch"),
             mailed,
             dict.fromkeys(READERS, (1, *BY_WORDS)),
+        ),
+        WithWords("like a text", (*LEARNING, "read in like_topics"), mailed_and_learned, LEARNED),
+        ActivatedTwice("activated twice", LEARNING, mailed_and_learned, LEARNED),
+        Relearned(
+            "learned again",
+            ("words", "relearned", "read in like_topics"),
+            mailed_and_learned,
+            LEARNED,
+            words=RELEARN,
+        ),
+        RelearnedMeanwhile(
+            "learned meanwhile", ("relearned",), mailed_and_learned, LEARNED, words=RELEARN
         ),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(

@@ -12,7 +12,7 @@ from msgspec import Struct, structs, to_builtins
 from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, UnsentMatch
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import processes, schema
-from monitor.store.engine.database import Transaction
+from monitor.store.engine.database import ACTIVATION_LOCK, Transaction, lock
 from monitor.store.engine.sql import Earlier, Instant, among, fetch, insert_new, insert_or_update
 from monitor.store.papers import papers, sightings
 from monitor.store.topics import subscriptions, word_counts
@@ -128,6 +128,11 @@ def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], l
         or any(getattr(row, name) != value for name, value in _row(topic).items())
     ]
     return changed, sorted(known)
+
+
+def begin_activation(tx: Transaction) -> None:
+    """Wait until no other process puts topics in force, and see what it did."""
+    lock(tx, ACTIVATION_LOCK)
 
 
 def activate_topics(
