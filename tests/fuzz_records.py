@@ -10,6 +10,7 @@ It takes a few records that resemble each other through one of
                 links to the identifiers of all
     keep        the same for libraries, lists and the changes of guarded references
     match       parsing a random query, matching, evaluating, explaining, searching
+    like        learning words from a random text and examples, matching and explaining by them
     show        excerpts, revisions, exports, mail, Slack and pages
 
 A find is an exception, two verdicts that differ by the order, a stranger that is known, an index
@@ -44,16 +45,27 @@ from monitor.digest.explain import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import QueryError
 from monitor.identity.keys import LINK, group_by_scheme, identifiers
-from monitor.match import Query, TopicIndex, parse_query
+from monitor.match import (
+    Query,
+    TopicIndex,
+    learn_words,
+    learned_from_text,
+    parse_query,
+    parse_topic,
+)
+from monitor.match.like import MAX_TEXT, MAX_WORDS
 from monitor.model import (
     Audience,
     Bound,
     ChangeKind,
     DigestPaper,
     EarlierText,
+    LikeText,
+    LikeWords,
     Month,
     Paper,
     StoredPaper,
+    Topic,
     TopicWhy,
 )
 from monitor.pipeline.store_chunk import Chunk, record_reported, store_papers
@@ -463,6 +475,36 @@ def match(records: Records, store: Database) -> None:
         index.why(topic, papers[position])
 
 
+def like(records: Records, store: Database) -> None:
+    dice = records.dice
+    text = records.text(60)[:MAX_TEXT]
+    examples = [tidy(records.record()) for _ in range(dice.choice((0, 0, 1, 3)))]
+    learned = learn_words(text, examples)
+    assert learned == learn_words(text, examples), "learned twice, they are others"
+    assert len(learned) <= MAX_WORDS
+    assert all(word.form and word.written and word.weight > 0 for word in learned)
+    try:
+        words = learned_from_text(LikeText(text))
+    except QueryError as error:
+        assert error.message and error.hint
+        assert not learn_words(text), "a text that has words was refused"
+        words = LikeWords((), 0.0)
+    bar = dice.choice((0.001, 0.25, 0.35, 1.0))
+    topics: dict[Hashable, Topic] = {
+        name: Topic(name, "", like=LikeText(text or "x"), words=LikeWords(each, bar))
+        for name, each in {"text": words.words, "examples": learned}.items()
+        if each
+    }
+    papers = [tidy(records.mutated(records.record())), *examples]
+    index = TopicIndex(topics)
+    assert not index.errors, index.errors
+    plain = ReferenceIndex({name: parse_topic(topic) for name, topic in topics.items()})
+    pairs = {(match.position, match.topic) for match in index.match(papers)}
+    assert pairs == plain.scores(papers).keys(), topics
+    for position, topic in pairs:
+        assert index.why(topic, papers[position])
+
+
 def show(records: Records, store: Database) -> None:
     papers = [tidy(records.record()) for _ in range(records.dice.choice((1, 3)))]
     index = TopicIndex({"t": "title:a* OR agent OR learning OR turing OR the OR deep OR NOT xyz"})
@@ -503,10 +545,11 @@ STEPS: dict[str, Step] = {
     "store": store_all,
     "keep": keep,
     "match": match,
+    "like": like,
     "show": show,
 }
 # Of a hundred rounds: a comparison takes a twentieth of a digest's time.
-SHARES = {"compare": 50, "store": 15, "keep": 10, "match": 15, "show": 10}
+SHARES = {"compare": 50, "store": 15, "keep": 10, "match": 10, "like": 5, "show": 10}
 
 
 class Fuzz:

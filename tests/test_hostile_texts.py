@@ -24,7 +24,7 @@ from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather
 from monitor.identity.resolve import other_titles
-from monitor.match import TopicIndex, parse_query
+from monitor.match import TopicIndex, learn_words, parse_query
 from monitor.match.language.query import MAX_LENGTH
 from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.model import (
@@ -110,7 +110,7 @@ def parsed(text: str) -> None:
 
 READERS: tuple[Callable[[str], object], ...] = (
     clean, words, cut, title_key, plain, to_readable_text, sentences, escape_mrkdwn,
-    explained, matched, excerpted, compared, parsed,
+    explained, matched, excerpted, compared, parsed, learn_words,
 )  # fmt: skip
 
 

@@ -27,9 +27,10 @@ def sentence(error: ErrorDetails) -> str:
         return str(context["error"])
     if kind in _BOUNDS:
         return f"should be {context[_BOUNDS[kind][0]]} {_BOUNDS[kind][1]}, not “{error['input']}”"
-    if kind == "too_long":
+    if kind in ("too_long", "string_too_long"):
         unit = "characters" if isinstance(error["input"], str) else "entries"
-        return f"should have at most {context['max_length']} {unit}, not {context['actual_length']}"
+        count = context.get("actual_length") or len(error["input"])
+        return f"should have at most {context['max_length']:,} {unit}, not {count:,}"
     if kind in ("literal_error", "enum"):
         return f"should be {context['expected'].replace(chr(39), '')}, not {_shown(error)}"
     for prefix, wanted in _WANTED.items():

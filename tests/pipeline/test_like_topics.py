@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Thread
+
 import pytest
 import sqlalchemy as sa
 
@@ -14,12 +17,18 @@ from monitor.errors import UsageError
 from monitor.model import LikeText, LikeWords, Topic
 from monitor.pipeline import like_topics
 from monitor.pipeline.match import match
+from monitor.pipeline.runtime import Runtime
 from monitor.store.engine import schema
-from monitor.store.topics import like_words
+from monitor.store.topics import like_words, matches
 from tests.house import AGENTS, BANDITS, House
+from tests.patience import PATIENCE, wait
 
 WEB = ("Agents in the Browser", "An agent clicks in the web browser of a phone.")
 NEARLY = ("A Browser of Pages", "The browser shows them.")
+WAITING = sa.text(
+    "SELECT count(*) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
 TEXT = "agents that use a web browser or a phone"
 
 
@@ -115,6 +124,40 @@ def test_two_processes_write_one_version(liking: House):
             with app.runtime.database.writing() as tx:
                 like_topics.store_missing(tx, topics, app.runtime.clock.now())
     assert [words.version for words in versions(liking)] == [1]
+
+
+@pytest.mark.parametrize("learns", [match, lambda runtime: relearn(runtime, "browsing")])
+def test_words_are_learned_after_those_of_a_process_that_activates_at_the_same_moment(
+    house: House, postgres_url: str, learns: Callable[[Runtime], object]
+):
+    """SQLite has one writer; on PostgreSQL both are in their transactions."""
+    house.settings |= {"store": postgres_url, "topics": {"browsing": {"like": TEXT}}}
+    with house.opened() as one, house.opened() as other:
+        database, now = one.runtime.database, one.runtime.clock.now()
+        learned = like_topics.learn_missing(one.runtime, one.runtime.topics)
+        faults: list[Exception] = []
+
+        def learn() -> None:
+            try:
+                learns(other.runtime)
+            except Exception as fault:
+                faults.append(fault)
+
+        def waits() -> bool:
+            with database.reading() as tx:
+                return bool(tx.scalar(WAITING)) or not second.is_alive()
+
+        second = Thread(target=learn)
+        with database.writing() as tx:
+            matches.begin_activation(tx)
+            like_topics.store_missing(tx, learned, now)
+            matches.activate_topics(tx, learned, [], now)
+            second.start()
+            wait(waits)
+        second.join(PATIENCE)
+    assert not faults
+    numbers = [words.version for words in versions(house)]
+    assert numbers == ([1] if learns is match else [2, 1])
 
 
 def test_a_store_whose_words_are_gone_matches_by_the_text(liking: House):
