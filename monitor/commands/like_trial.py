@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -84,8 +83,7 @@ def like_of(given: str, at_least: float | None = None) -> LikeText:
     Raises UsageError for a file that cannot be read.
     """
     path = Path(given)
-    # A sentence may be too long for a name, or have signs that none has: it is no file then.
-    is_there = os.path.exists(given) and not os.path.isdir(given)  # noqa: PTH110, PTH112
+    is_there = _is_there(path)
     if path.suffix.lower() in EXAMPLE_FILES and (is_there or not _BLANK.search(given)):
         return LikeText(file=str(path.resolve()), at_least=at_least)
     text = _read_text(path) if is_there else given
@@ -100,6 +98,13 @@ def with_bar(topic: Topic, at_least: float | None) -> Topic:
         return topic
     words = structs.replace(topic.words, bar=at_least) if topic.words else None
     return structs.replace(topic, like=structs.replace(topic.like, at_least=at_least), words=words)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:
+        return False  # a sentence may be too long for a name
 
 
 def _read_text(path: Path) -> str:
