@@ -147,8 +147,8 @@ def read_examples(name: str, clock: Clock) -> tuple[list[Paper], str]:
     options: SourceOptions = kind.Options.model_validate({"path": str(file)})
     try:
         reading = sandbox.read(kind(file.name, options, None, clock.now), read_file(file))
-    except MonitorError as fault:
-        return [], fault.message
+    except MonitorError as error:
+        return [], error.message
     faults = [f"{one.where}: {one.why}" for one in reading.rejected]
     fault = reading.error or next(iter(faults), "")
     if len(faults) > 1 and not reading.error:

@@ -54,8 +54,11 @@ def resume(process: BaseProcess) -> None:
 
 def _is_stopped(process: BaseProcess) -> bool:
     # The state follows the name, which is in brackets.
-    status = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2]
-    return status.startswith("T")
+    try:
+        status = Path(f"/proc/{process.pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it died meanwhile
+    return status.rpartition(") ")[2].startswith("T")
 
 
 def run(folder: Path, *words: str, order: Order | None = None) -> int:

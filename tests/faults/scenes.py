@@ -611,11 +611,13 @@ class ActivatedTwice(WithWords):
         pause = "topics: begin"
         now = "--now", at(self.now)
         first = process.start(folder, "run", *now, order=Order(pause=pause))
-        process.wait_for_pause(first)
-        second = process.start(folder, "run", *now, order=replace(order, pause=pause))
-        process.wait_for_pause(second)
-        for one in (first, second):
-            process.resume(one)
+        try:
+            process.wait_for_pause(first)
+            second = process.start(folder, "run", *now, order=replace(order, pause=pause))
+            process.wait_for_pause(second)
+        finally:
+            process.resume(first)
+        process.resume(second)
         assert process.ended(first) == 0
         return process.ended(second)
 
@@ -640,9 +642,11 @@ class RelearnedMeanwhile(Relearned):
     def act(self, folder: Path, order: Order) -> int:
         pause = Order(pause="matches: begin")
         matching = process.start(folder, "run", "--now", at(self.now), order=pause)
-        process.wait_for_pause(matching)
-        status = super().act(folder, order)
-        process.resume(matching)
+        try:
+            process.wait_for_pause(matching)
+            status = super().act(folder, order)
+        finally:
+            process.resume(matching)
         assert process.ended(matching) == 0
         return status
 
