@@ -287,7 +287,7 @@ class _Round(ServiceRound):
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What an answer says about a paper.
+    """An answer about a paper, and what becomes of the paper by it.
 
     `stored` is the paper, and `earlier` what else services were asked about it. `filled` is the
     paper with what it gains, if the state is `FILLED`.
