@@ -125,7 +125,13 @@ def explain(
         stored = find_paper(tx, reference)
         origin = papers.origin(tx, stored)
         matched = matches.of_paper(tx, stored.id)
-        sent = [_sent(tx, runtime, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
+        channels = deliveries.channels_of_digests(tx, stored.id)
+        sent = [
+            _sent(
+                runtime, channels[digest.subscription, digest.period], digest, stored.id, revision
+            )
+            for digest, revision in digests.of_paper(tx, stored.id)
+        ]
         joined = merge_papers.into(tx, stored.id)
         asked = look_ups.of_papers(tx, [stored.id]).get(stored.id, ())
         of_saved = look_ups.of_papers(tx, [stored.id], Purpose.CHANGES).get(stored.id, ())
@@ -191,9 +197,8 @@ def known_from(
 
 
 def _sent(
-    tx: Transaction, runtime: Runtime, paper_id: int, digest: Digest, revision: int
+    runtime: Runtime, channels: Collection[str], digest: Digest, paper_id: int, revision: int
 ) -> SentDigest:
-    channels = deliveries.channels_of(tx, digest.subscription, digest.period)
     sent = SentDigest(
         digest.subscription,
         digest.period,

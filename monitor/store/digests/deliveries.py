@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -28,6 +29,7 @@ REACHED = (
 _delivery = schema.delivery.c
 _digest = schema.digest.c
 _event = schema.digest_event.c
+_item = schema.digest_item.c
 _rendered = schema.rendered.c
 _earlier = schema.delivery.alias("earlier")
 # Those of a digest to the same recipient. By id, since the first may be of any part: where it is
@@ -132,10 +134,18 @@ def of_digests(tx: Transaction, digest_ids: Iterable[int]) -> dict[int, tuple[De
     return by_digest
 
 
-def channels_of(tx: Transaction, subscription: str, period: str) -> set[str]:
-    """Return the channels by which a digest is or was sent."""
-    is_of = (_digest.subscription == subscription, _digest.period == period)
-    return set(tx.scalars(sa.select(_delivery.channel).join(schema.digest).where(*is_of)))
+def channels_of_digests(tx: Transaction, paper_id: int) -> dict[tuple[str, str], set[str]]:
+    """Return the channels by which the digests with a paper are or were sent.
+
+    They are by the subscription and the period of the digest.
+    """
+    columns = _digest.subscription, _digest.period, _delivery.channel
+    with_paper = sa.select(_item.digest_id).where(_item.paper_id == paper_id)
+    query = sa.select(*columns).join(schema.digest).where(_digest.id.in_(with_paper))
+    channels = defaultdict[tuple[str, str], set[str]](set)
+    for subscription, period, channel in tx.execute(query):
+        channels[subscription, period].add(channel)
+    return channels
 
 
 def listing(
