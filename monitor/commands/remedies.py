@@ -23,7 +23,7 @@ from monitor.pipeline.match import sync_subscriptions
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.digests.suppressions import is_among, suppressed_addresses
+from monitor.store.digests.suppressions import address_of, suppressed_addresses
 from monitor.store.engine.database import Transaction
 from monitor.store.sources import reading_state
 
@@ -76,7 +76,7 @@ def reached(runtime: Runtime, subscription: Subscription) -> list[Destination]:
     with runtime.database.reading() as tx:
         suppressed = suppressed_addresses(tx, subscription.name, runtime.clock.now())
     return [
-        Destination(d.channel, tuple(to for to in d.recipients if not is_among(to, suppressed)))
+        Destination(d.channel, tuple(to for to in d.recipients if address_of(to) not in suppressed))
         for d in subscription.destinations
     ]
 

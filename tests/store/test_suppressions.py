@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
-import sqlalchemy as sa
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState
 from monitor.store.digests import deliveries, outbox, suppressions
-from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from tests.store.scenes import (
     DAY,
@@ -94,30 +92,6 @@ def test_case_makes_no_difference(store: Database, written: str, configured: str
     suppress(store, written)
     plan(store, configured, BOB)
     assert claimed_of(store) == [("reading", BOB)]
-
-
-def test_channels_whose_names_differ_in_case_are_stopped_each_alone(store: Database) -> None:
-    suppress(store, "Team")
-    plan(store, "Team", "team")
-    assert claimed_of(store) == [("reading", "team")]
-    suppressed = reading(store, suppressions.suppressed_addresses, "reading", NOW)
-    assert [suppressions.is_among(name, suppressed) for name in ("Team", "team")] == [True, False]
-    assert reading(store, suppressions.listing, NOW, "team") == []
-    assert not lift(store, "team") and lift(store, "Team")
-
-
-@pytest.mark.parametrize("written", ["Team", "team"])
-def test_a_row_of_an_earlier_version_still_stops_a_channel_in_any_case(
-    store: Database, written: str
-) -> None:
-    row = {"address": "team", "subscription": "", "recipient": written, "since": NOW}
-    row |= {"until": None, "how": "operator", "reason": None}
-    writing(store, lambda tx: tx.execute(sa.insert(schema.suppression), [row]))
-    plan(store, "Team", BOB)
-    assert claimed_of(store) == [("reading", BOB)]
-    suppressed = reading(store, suppressions.suppressed_addresses, "reading", NOW)
-    assert suppressions.is_among("Team", suppressed)
-    assert lift(store, "Team") and reading(store, suppressions.listing, NOW) == []
 
 
 def test_lifting_begins_with_the_next_digest(store: Database) -> None:

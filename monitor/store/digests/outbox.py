@@ -16,7 +16,7 @@ from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.model.delivery import TEST
 from monitor.store.digests import deliveries
 from monitor.store.digests.freeze_digest import UNRENDERED, add_parts
-from monitor.store.digests.suppressions import is_among, is_withheld, suppressed_addresses
+from monitor.store.digests.suppressions import address_of, is_withheld, suppressed_addresses
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Instant, TextOfId, among, one_of, to_json
@@ -348,7 +348,7 @@ def retry(tx: Transaction, delivery_id: int, now: datetime, sent_again: str = ""
     if UNRENDERED in delivery.rendered.body:
         hint = f"`paper-monitor deliveries retry {delivery_id}` renders it again"
         raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
-    if is_among(delivery.recipient, suppressed_addresses(tx, delivery.subscription, now)):
+    if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
         hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
         raise UsageError(f"delivery {delivery_id}: {delivery.recipient} is suppressed", hint)
     may_be_retried = _is_in(delivery_id, *RETRIED_BY_HAND)

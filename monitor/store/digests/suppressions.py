@@ -13,7 +13,7 @@ the rows themselves (`is_withheld`), so that nothing is sent from the moment a r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -44,30 +44,9 @@ _delivery = schema.delivery.c
 _digest = schema.digest.c
 
 
-# Before the name of a channel in the column `address`, where it keeps its case. Rows of versions
-# until 0.2.0 have it in small letters and without this, and are still about each case of it.
-_AS_NAMED = "="
-
-
 def address_of(recipient: str) -> str:
-    """Return the form in which recipients are compared: of mail without case, else as named."""
-    name = recipient.strip()
-    return name.lower() if "@" in name else name
-
-
-def is_among(recipient: str, addresses: Container[str]) -> bool:
-    """Return whether a recipient is among those of `suppressed_addresses`."""
-    return any(address in addresses for address in _addresses(recipient))
-
-
-def _addresses(recipient: str) -> tuple[str, ...]:
-    """Return what the column `address` has for a recipient: now, and in earlier versions."""
-    address = address_of(recipient)
-    return (address,) if "@" in address else (f"{_AS_NAMED}{address}", address.lower())
-
-
-def _is_about(recipient: str) -> sa.ColumnElement[bool]:
-    return _row.address.in_(_addresses(recipient))
+    """Return the form in which recipients are compared: readers do not care about case."""
+    return recipient.strip().lower()
 
 
 def suppress(
@@ -86,13 +65,10 @@ def suppress(
     is withheld at once. `how` is "operator", "link", "one-click", "page" or, with a reason,
     `REFUSED` or `GONE`.
     """
-    address, *earlier = _addresses(recipient)
-    key = {"address": address, "subscription": subscription}
+    key = {"address": address_of(recipient), "subscription": subscription}
     row = key | {"recipient": recipient.strip(), "since": now, "until": until, "how": how}
     row["reason"] = reason
     insert_or_update(tx, schema.suppression, [row])
-    replaced = _row.address.in_(earlier), _row.recipient == recipient.strip()
-    tx.execute(sa.delete(schema.suppression).filter_by(subscription=subscription).where(*replaced))
     withhold(tx, now)
 
 
@@ -102,15 +78,14 @@ def lift(tx: Transaction, recipient: str, subscription: str, now: datetime) -> b
     Earlier refusals of the address no longer count. What was withheld because a channel was `GONE`
     is in its next digest; the rest of one in parts is sent as it is.
     """
-    this = _is_about(recipient), _row.subscription == subscription
-    is_gone = _row.how == GONE, _in_force(now)
-    since = tx.scalar(sa.select(sa.func.min(_row.since)).where(*this, *is_gone))
+    this = {"address": address_of(recipient), "subscription": subscription}
+    since = tx.scalar(sa.select(_row.since).filter_by(**this, how=GONE).where(_in_force(now)))
     if since is not None:
-        tx.execute(sa.update(schema.suppression).where(*this).values(until=now))
+        tx.execute(sa.update(schema.suppression).filter_by(**this).values(until=now))
         _resume_parts(tx, recipient.strip(), since, now)
         return True
-    ended = sa.delete(schema.suppression).where(*this, _row.how != GONE)
-    if not tx.execute(ended).rowcount:
+    ended = sa.delete(schema.suppression).filter_by(**this).where(_row.how != GONE)
+    if tx.execute(ended).rowcount != 1:
         return False
     refused = _delivery.address_refused_at.is_not(None), *conditions_for(recipient.strip())
     tx.execute(sa.update(schema.delivery).where(*refused).values(address_refused_at=None))
@@ -176,13 +151,14 @@ def stop_gone(tx: Transaction, delivery: Delivery, reason: str, now: datetime) -
 
 def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime) -> None:
     """End a suppression that has an end now; since when it was is kept, for what was withheld."""
-    this = _is_about(recipient), _row.subscription == subscription
-    tx.execute(sa.update(schema.suppression).where(*this, _row.until > now).values(until=now))
+    this = {"address": address_of(recipient), "subscription": subscription}
+    ends = sa.update(schema.suppression).filter_by(**this).where(_row.until > now)
+    tx.execute(ends.values(until=now))
 
 
 def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
     """Return the suppressions in force, oldest first: all, or those of a recipient."""
-    of_recipient = sa.true() if recipient is None else _is_about(recipient)
+    of_recipient = sa.true() if recipient is None else _row.address == address_of(recipient)
     active = sa.select(schema.suppression).where(_in_force(now), of_recipient)
     ordered = active.order_by(_row.since, _row.address, _row.subscription)
     return fetch(tx, ordered, Suppression)
@@ -194,7 +170,7 @@ def lasting(rows: Iterable[Suppression]) -> Suppression | None:
 
 
 def suppressed_addresses(tx: Transaction, subscription: str, now: datetime) -> set[str]:
-    """Return the recipients that get nothing of a subscription, for `is_among`."""
+    """Return the addresses (`address_of`) that get nothing of a subscription."""
     named = _row.subscription.in_((ALL, subscription))
     return set(tx.scalars(sa.select(_row.address).where(named, _in_force(now))))
 
@@ -204,7 +180,7 @@ def with_ended_pause(
 ) -> list[str]:
     """Return the recipients whose pause of a subscription has ended."""
     ended = set(tx.scalars(_OVER, {"subscription": subscription, "now": now}))
-    return [recipient for recipient in recipients if is_among(recipient, ended)]
+    return [recipient for recipient in recipients if address_of(recipient) in ended]
 
 
 # Built once: every digest runs it.
@@ -265,10 +241,7 @@ def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
 
 
 def _forbids() -> sa.ColumnElement[bool]:
-    """Whether a row is about a delivery: of mail, or of an earlier version, in any case.
-
-    SQLite lowers ASCII alone, and channels keep their case: hence the second comparison.
-    """
+    """Whether a row is about a delivery. SQLite lowers ASCII alone: hence the second comparison."""
     lowered = _row.address == sa.func.lower(_delivery.recipient)
     is_theirs = sa.or_(lowered, _row.recipient == _delivery.recipient)
     of_all = sa.and_(_row.subscription == ALL, _is_of_subscription())
