@@ -120,9 +120,9 @@ def topics_try(
         if topic.like and not topic.query and compare is None:
             _answer_like(call, try_like(app.runtime, with_bar(topic, at_least)))
             return
-        if at_least is not None:
+        if at_least is not None and not topic.like:
             raise UsageError("--at-least is the bar of a text", "write --like with the text")
-        topic = structs.replace(topic, threshold=threshold or topic.threshold)
+        topic = structs.replace(with_bar(topic, at_least), threshold=threshold or topic.threshold)
         with pointing(compare or ""):
             other = None if compare is None else parse_topic(topic_of(app.runtime, compare))
         with pointing(topic.query):

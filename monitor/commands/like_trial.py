@@ -103,8 +103,8 @@ def with_bar(topic: Topic, at_least: float | None) -> Topic:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists() and not path.is_dir()
-    except OSError:
-        return False  # a sentence may be too long for a name
+    except OSError as error:  # a sentence may be too long for a name
+        return isinstance(error, PermissionError)
 
 
 def _read_text(path: Path) -> str:
@@ -136,7 +136,8 @@ def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED
         }
         ranked = sorted(near, key=lambda id: (-near[id], -id))
         matching = [id for id in ranked if near[id] >= words.bar]
-        at_bar = ranked[max(NEAREST, len(matching) - BESIDE_BAR) : len(matching) + BESIDE_BAR]
+        beside = slice(max(NEAREST, len(matching) - BESIDE_BAR), len(matching) + BESIDE_BAR)
+        at_bar = ranked[beside] if len(matching) > NEAREST else []
         shown = [id for id in (*ranked[:NEAREST], *at_bar) if near[id] > 0]
         seen = papers.load(tx, {*matching, *shown})
         candidates, sources = as_matched(tx, [seen[id] for id in shown])

@@ -643,8 +643,9 @@ class Settings(General):
 
     @property
     def all_variables(self) -> Variables:
-        """The variables in the addresses of all sources."""
-        return Variables(dict(item for v in self.variables.values() for item in v.values.items()))
+        """The variables in the addresses of all sources, and of services that are asked."""
+        of_each = (*self.variables.values(), self.variables_of_services)
+        return Variables(dict(item for v in of_each for item in v.values.items()))
 
     @property
     def may_repeat(self) -> tuple[str, ...]:

@@ -60,8 +60,17 @@ def doubt(settings: Settings, written: Written) -> None:
     _doubt_use(settings, written)
     _doubt_servers(settings, written)
     _doubt_webhooks(settings, written)
+    _doubt_names_of_channels(settings, written)
     _doubt_pages(settings, written)
     _doubt_secrets(settings, written)
+
+
+def _doubt_names_of_channels(settings: Settings, written: Written) -> None:
+    by_letters: dict[str, str] = {}
+    for name in settings.channels:
+        other = by_letters.setdefault(name.lower(), name)
+        if other != name:
+            written.warn(("channels", name), f"stopping it stops “{other}”, too: rename one")
 
 
 def _doubt_libraries(settings: Settings, written: Written) -> None:

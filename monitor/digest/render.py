@@ -33,6 +33,7 @@ from jinja2 import (
     nodes,
 )
 from jinja2.bccache import Bucket, BytecodeCache
+from jinja2.environment import TemplateModule
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
@@ -500,6 +501,15 @@ class _Template(Template):
         given = (item for item in (locals or {}).items() if item[1] is not missing)
         return {**(vars or {}), **dict(given)}
 
+    def make_module(
+        self,
+        vars: dict[str, Any] | None = None,
+        shared: bool = False,
+        locals: Mapping[str, Any] | None = None,
+    ) -> TemplateModule:
+        """Return what a user's template imports, which needs a context of Jinja."""
+        return TemplateModule(self, super().new_context(vars, shared, locals))
+
     def _write(
         self, write: Callable[[Context], Iterable[str]], values: dict[str, Any]
     ) -> Iterator[str]:
@@ -527,7 +537,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     def drop_changed(self) -> None:
         """Let changed templates be read again. Jinja by itself looks at each inclusion."""
         assert self.cache is not None
-        if not all(template.is_up_to_date for template in self.cache.values()):
+        known = (*self.opened.values(), *self.cache.values())
+        if not all(template.is_up_to_date for template in known):
             self.cache.clear()
             self.opened.clear()
 

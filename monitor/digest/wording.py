@@ -159,8 +159,9 @@ def _words_by_field(matched: TopicWhy) -> str:
         if fresh:
             words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
             fields.append(describe_words(why.field, words))
-    of_text = [term for key, (_, term) in terms.items() if key in named and key in near]
-    return "; ".join(filter(None, [*fields, _describe_near(of_text)]))
+    of_text = [term for key, (_, term) in terms.items() if key in near]
+    shown = sum(key in named for key in terms if key in near)
+    return "; ".join(filter(None, [*fields, _describe_near(of_text, shown)]))
 
 
 # A reason names six words of a text at most.
@@ -175,10 +176,12 @@ def near_line(reasons: Iterable[MatchReason]) -> str:
     return _describe_near([*terms.values()])
 
 
-def _describe_near(terms: Sequence[str]) -> str:
-    if not terms:
+def _describe_near(terms: Sequence[str], shown: int = len(_COUNTED)) -> str:
+    """Count the words of a text, and name the first ones."""
+    if not terms or not shown:
         return ""
-    words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in terms)
+    words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in terms[:shown])
+    words += ", …" if shown < len(terms) else ""
     return f"{words}: {_COUNTED[min(len(terms), len(_COUNTED)) - 1]} of your words"
 
 
@@ -414,10 +417,10 @@ def format_count(count: int, noun: str) -> str:
 
 def format_rate(a_day: float) -> str:
     """`3.2 a day`, `12 a day`, and of fewer than one: `one in 5 days`; "" for none."""
-    if a_day >= 0.95:
-        rate = f"{max(a_day, 1):.1f}".removesuffix(".0") if a_day < 9.95 else f"{a_day:,.0f}"
+    if a_day >= 0.67:  # of three days, two
+        rate = f"{a_day:.1f}".removesuffix(".0") if a_day < 9.95 else f"{a_day:,.0f}"
         return f"{rate} a day"
-    return f"one in {format_count(max(round(1 / a_day), 2), 'day')}" if a_day > 0 else ""
+    return f"one in {format_count(round(1 / a_day), 'day')}" if a_day > 0 else ""
 
 
 def count_papers(digest: Digest) -> str:

@@ -42,6 +42,8 @@ def _with_settings(value: object) -> object:
     if isinstance(value, str):
         value = [value]
     if isinstance(value, list):
+        if not all(isinstance(name, str) for name in value):
+            raise ValueError("should be names, or names with settings: {crossref: {url: ...}}")
         return {name: {} for name in value}
     if isinstance(value, Mapping):
         return {name: {} if options is None else options for name, options in value.items()}

@@ -251,8 +251,8 @@ class _Round(ServiceRound):
         given_up = [one for one in waiting if one.attempts >= ATTEMPTS]
         if given_up:
             with self.runtime.database.writing() as tx:
-                for one in given_up:
-                    look_ups.settle(tx, one, LookUpState.GIVEN_UP, one.answered)
+                ended = [(one, LookUpState.GIVEN_UP, one.answered) for one in given_up]
+                look_ups.settle_all(tx, ended)
                 _wait_for_next(tx, self.runtime, [one.paper_id for one in given_up], now)
         return {one.paper_id for one in given_up}
 
@@ -274,11 +274,11 @@ class _Round(ServiceRound):
         return gained
 
     def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
-        for one in asked:
-            is_last = one.attempts >= ATTEMPTS
-            next_state = LookUpState.GIVEN_UP if is_last else LookUpState.FAILED
-            again = None if is_last else now + BETWEEN_ATTEMPTS
-            look_ups.settle(tx, one, next_state, Answered(error=error), again)
+        said = Answered(error=error)
+        last = [(one, LookUpState.GIVEN_UP, said) for one in asked if one.attempts >= ATTEMPTS]
+        others = [(one, LookUpState.FAILED, said) for one in asked if one.attempts < ATTEMPTS]
+        look_ups.settle_all(tx, last)
+        look_ups.settle_all(tx, others, now + BETWEEN_ATTEMPTS)
         _wait_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
 
 

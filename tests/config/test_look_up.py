@@ -38,6 +38,7 @@ def test_a_list_is_short_for_services_without_settings(tmp_path: Path, text: str
     ("text", "said"),
     [
         ("look_up: [arxive]", "did you mean"),
+        ("look_up: [arxiv: {url: https://example.org}]", "should be names, or names with settings"),
         ("look_up: on", "look_up: [huggingface, arxiv]"),
         ("look_up: arxive", "look_up.services.arxive: "),
         ("look_up: {services: {}}", "look_up.services"),

@@ -103,6 +103,11 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
         (ARXIV + "[astro-ph.GAA]}}", "1: sources.s.categories", "mean “astro-ph.GA”?"),
         (PAUSED.format("2020-01-01"), "3: subscriptions.s.pause_until", "2020-01-01 is past"),
         ("channels: {p: {kind: file, path: o}}", "1: channels.p", "not used by any subscription"),
+        (
+            "channels: {Team: {kind: file, path: o}, team: {kind: file, path: p}}",
+            "1: channels.team",
+            "stopping it stops “Team”, too: rename one",
+        ),
         ("include: people/*.yaml", "1: include", "there is no file “people/*.yaml”"),
         (
             "topics: {t: {query: a1}, u: {query: b1}}\nchannels: {c: {kind: file, path: o}}\n"

@@ -76,6 +76,16 @@ def test_a_changed_template_counts_at_the_next_rendering_also_where_it_is_includ
     assert ["second" in text for text in seen] == [False, True]
 
 
+def test_a_template_of_ours_can_be_imported(tmp_path: Path) -> None:
+    own = tmp_path / "mail" / "paper.txt.j2"
+    own.parent.mkdir()
+    ours = "shipped/mail/title_line.txt.j2"
+    own.write_text(f'{{% import "{ours}" as line with context %}}-> {{{{ line }}}}')
+    shown = digest([news()])
+    text = JinjaTemplates(tmp_path).render("mail/digest.txt.j2", digest=shown, full=25)
+    assert shown.groups[0].entries[0].paper.title in text.partition("-> ")[2]
+
+
 EARLIER = Path(__file__).with_name("earlier_templates")
 
 

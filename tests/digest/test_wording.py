@@ -687,8 +687,8 @@ def test_the_words_of_a_text_are_named_as_the_readers_own() -> None:
         "abstract", ("browsers", "GUI", "web"), (), ("GUI", "web"), near=("GUI", "web")
     )
     entry = structs.replace(entry_of(GNN), matched=(TopicWhy("surf", (title, abstract), "Surf"),))
-    assert wording.why_line(entry) == "Surf: Browser, agents, GUI: three of your words"
-    assert wording.short_why(entry) == "Browser, agents, GUI: three of your words"
+    assert wording.why_line(entry) == "Surf: Browser, agents, GUI, …: four of your words"
+    assert wording.short_why(entry) == "Browser, agents, GUI, …: four of your words"
     [found] = wording.matched_topics(entry)
     assert (found.near, found.fields) == ("Browser, agents, GUI, web: four of your words", ())
     safe = MatchReason(
@@ -706,8 +706,9 @@ def test_the_words_of_a_text_are_named_as_the_readers_own() -> None:
         (0.0, ""),
         (0.004, "one in 250 days"),
         (0.4, "one in 2 days"),
-        (0.94, "one in 2 days"),
-        (0.95, "1 a day"),
+        (0.66, "one in 2 days"),
+        (0.857, "0.9 a day"),
+        (1.0, "1 a day"),
         (3.24, "3.2 a day"),
         (1_234.5, "1,234 a day"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from monitor.errors import QueryError
 from monitor.match import (
@@ -163,3 +164,7 @@ def test_the_words_of_a_text_are_told_apart_from_those_of_a_query():
     assert {"browser", "agents"} <= {word.casefold() for word in (*title, *abstract)}
     demanded = [word for reason in near("browser") for word in reason]
     assert "browser" not in [word.casefold() for word in demanded] and demanded
+    also_browsers = structs.replace(BROWSING, title=f"Browsers, and {BROWSING.title}")
+    [match] = TopicIndex({"t": topic(SENTENCE, "browser", at_least=0.1)}).match([also_browsers])
+    near_words = [word.casefold() for reason in match.why for word in reason.near]
+    assert "browsers" not in near_words and near_words

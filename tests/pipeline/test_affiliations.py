@@ -14,11 +14,12 @@ from monitor.commands.explain import explain
 from monitor.commands.json_output import explanation_json
 from monitor.commands.look_up import unfill
 from monitor.digest.look_up_words import describe_look_up
+from monitor.identity.keys import with_keys
 from monitor.model import Paper, Role
 from monitor.pipeline import reference_lists
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.papers import look_ups
+from monitor.store.papers import look_ups, merge_papers
 from tests.house import AGENTS, House, all_papers
 from tests.pipeline.desk import origin, read, tell
 from tests.servers.look_up import LookUpServices, Work, look_up_services
@@ -131,3 +132,12 @@ def test_nothing_is_asked_for_them_alone(house: House, services: LookUpServices)
     assert house.run() == {"lab": 1}
     assert services.count() == 0
     assert house.read(look_ups.of_papers, [1]) == {}
+
+
+def test_a_split_leaves_neither_paper_the_institutions_of_the_other(store: Database) -> None:
+    read(store, "feed", replace(BARE, raw_id="1", affiliations=PLACES))
+    read(store, "other", replace(BARE, raw_id="9"))
+    kept, parted = with_keys(BARE), with_keys(replace(BARE, title="Waves", authors=("Bo Sand",)))
+    with store.ingesting() as tx:
+        id = merge_papers.split(tx, 1, [], [("other", "9")], kept, parted, LATER)
+    assert [origin(store, each).stored.paper.affiliations for each in (1, id)] == [(), ()]

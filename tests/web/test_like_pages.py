@@ -97,6 +97,7 @@ def test_what_is_no_bar_is_refused(house: House) -> None:
             said = "at_least= needs a number above 0, up to 1, such as 0.35." in answer.text
             assert (answer.status_code, said) == (400, True), (path, bar)
             assert client.get(path, params={"like": TEXT, "at_least": " "}).status_code == 200
+            assert client.get(path, params={"q": "agent", "at_least": bar}).status_code == 400
 
 
 def test_papers_beside_a_bar_behind_the_nearest_are_shown(house: House) -> None:
@@ -146,6 +147,7 @@ def test_a_topic_of_examples_alone_has_no_text_to_edit(house: House) -> None:
 
 def test_the_api_tries_a_text(house: House) -> None:
     house.settings["topics"]["browsing"] = {"like": TEXT}
+    house.settings["topics"]["both"] = {"like": TEXT, "query": "browser"}
     house.run(WEB, NEARLY, BANDITS)
     with pages(house) as (_, client):
 
@@ -158,6 +160,7 @@ def test_the_api_tries_a_text(house: House) -> None:
         assert (tried["a_day"], tried["looked_at"]) == (2.0, 3)
         assert ask(q="browsing", at_least="0.2")["papers"] == 2
         assert ask(q="browsing")["papers"] == 1
+        assert [ask(q="both", at_least=bar)["papers"] for bar in ("0.9", "0.01")] == [0, 2]
         assert ask(q="agent", like=TEXT) == {
             "error": "q= and like= are tried one by one: leave one of them out.",
             "status": 400,

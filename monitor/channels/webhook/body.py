@@ -78,7 +78,7 @@ def _with_abstracts(digest: Digest, full: int) -> Digest:
 def _in_full(entry: DigestPaper, full: bool) -> DigestPaper:
     if full:
         return entry
-    return structs.replace(entry, paper=structs.replace(entry.paper, abstract=""))
+    return structs.replace(entry, paper=structs.replace(entry.paper, abstract="", affiliations=()))
 
 
 def _body(digest: Digest) -> Body:

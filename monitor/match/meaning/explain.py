@@ -64,13 +64,15 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
         texts = [_text_reason(field, terms, view, named, inside) for field in _FIELDS]
     required = [named[leaf.position] for leaf in decisive if leaf.position in named]
     of_text = [named[word.position] for word in near if word.position in named]
-    demanded = {one.term for one in required}
+    demanded = {singular(one.term.casefold()) for one in required}
     texts = [
         replace(
             why,
             required=_distinct(one.term for one in required if one.field == why.field),
             near=_distinct(
-                one.term for one in of_text if one.field == why.field and one.term not in demanded
+                one.term
+                for one in of_text
+                if one.field == why.field and singular(one.term.casefold()) not in demanded
             ),
         )
         for why in texts

@@ -134,7 +134,7 @@ def of_digests(tx: Transaction, digest_ids: Iterable[int]) -> dict[int, tuple[De
     return by_digest
 
 
-def channels_of_digests(tx: Transaction, paper_id: int) -> dict[tuple[str, str], set[str]]:
+def channels_of_digests(tx: Transaction, paper_id: int) -> defaultdict[tuple[str, str], set[str]]:
     """Return the channels by which the digests with a paper are or were sent.
 
     They are by the subscription and the period of the digest.

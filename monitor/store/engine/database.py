@@ -32,8 +32,8 @@ from monitor.store.engine.sql import insert_or_update
 Transaction = sa.Connection
 # Arbitrary, and the same in every process that shares a PostgreSQL database.
 INGEST_LOCK = 0x50415045520001
-ACTIVATION_LOCK = 0x50415045520002
 MIGRATE_LOCK = 0x50415045520002
+ACTIVATION_LOCK = 0x50415045520004
 
 # A machine that vanished holds its locks until the server notices: a minute instead of two hours.
 _TCP_KEEPALIVE = sa.text(

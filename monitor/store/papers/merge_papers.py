@@ -255,4 +255,5 @@ def split(
 
 def _text(paper: Paper) -> dict[str, Any]:
     names = ("title", "abstract", "authors", "venue", "year")
-    return {name: getattr(paper, name) for name in names}
+    # The institutions may be of the other's authors. The records have them, and are read again.
+    return {name: getattr(paper, name) for name in names} | {"affiliations": None}

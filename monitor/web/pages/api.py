@@ -201,9 +201,9 @@ def get_trial(visit: Visit) -> Answer:
     topic = Topic("", "", like=LikeText(text)) if text else topic_of(runtime, query)
     if topic.like and not topic.query:
         return like_trial_json(try_like(runtime, with_bar(topic, at_least), LOOKED_AT_ON_PAGE))
-    if at_least is not None:
+    if at_least is not None and not topic.like:
         raise HTTPException(400, "at_least= is the bar of a text: write like= with the text.")
-    return trial_json(try_topic(runtime, topic, bounded=True))
+    return trial_json(try_topic(runtime, with_bar(topic, at_least), bounded=True))
 
 
 @_answers(

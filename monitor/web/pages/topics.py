@@ -9,6 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import NamedTuple
 
 from msgspec import structs
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from monitor.commands.like_trial import (
@@ -126,6 +127,8 @@ def try_query(visit: Visit) -> Response:
     runtime, query = visit.runtime, visit.parameter("q")
     if visit.parameter("like") or visit.query_params.get("paper"):
         return _try_text(visit)
+    if visit.bar("at_least") is not None:
+        raise HTTPException(400, "at_least= is the bar of a text: write like= with the text.")
     fault = trial = parts = None
     entries: list[DigestPaper] = []
     too_long = is_too_long(query)
