@@ -324,10 +324,15 @@ def _web_address(url: str) -> str:
     return url
 
 
-def is_sent_in_the_clear(url: str) -> bool:
-    """Whether what is sent to an address leaves this machine unencrypted."""
+def require_encryption(url: str, sent: str, allow_private: bool) -> None:
+    """Raise ValueError if what is `sent` to an address leaves this machine unencrypted."""
     parts = urlsplit(url)
-    return parts.scheme.lower() == "http" and not is_loopback(parts.hostname)
+    is_plain = parts.scheme.lower() == "http" and not is_loopback(parts.hostname)
+    if is_plain and not allow_private:
+        raise ValueError(
+            f"`url:` would send {sent} unencrypted; write https://, or allow_private: true for a "
+            "server in your own network"
+        )
 
 
 def _secret_url(secret: Secret) -> Secret:

@@ -151,8 +151,8 @@ class Channel(ABC):
         """
         return ()
 
-    def close(self) -> None:  # noqa: B027 - most channels keep nothing open
-        """Close what `send` keeps open between deliveries."""
+    def close(self) -> None:
+        """Close what `send` keeps open between deliveries: most channels keep nothing open."""
 
 
 def complete(kind: str, plugin: type[Any]) -> type[Channel]:

@@ -35,7 +35,7 @@ from monitor.model import (
     Rendered,
     Templates,
 )
-from monitor.setting_types import Line, Secret, is_sent_in_the_clear
+from monitor.setting_types import Line, Secret, require_encryption
 from monitor.text import clean
 
 PUBLIC_SERVER = "https://ntfy.sh"
@@ -127,11 +127,7 @@ class NtfyOptions(ChannelOptions):
 
     @model_validator(mode="after")
     def _is_encrypted(self) -> NtfyOptions:
-        if is_sent_in_the_clear(self.url) and not self.allow_private:
-            raise ValueError(
-                "url: would send topic and token unencrypted; write https://, or allow_private: "
-                "true for a server in your own network"
-            )
+        require_encryption(self.url, "topic and token", self.allow_private)
         return self
 
 

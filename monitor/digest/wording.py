@@ -112,7 +112,7 @@ def short_why(entry: DigestPaper, marked_title: bool = True) -> str:
         shorten_text(term, _LONGEST_TERM)
         for why in entry.reasons
         for term in why.abbreviations
-        if term.partition(" (")[2][:-1].casefold() not in shown
+        if _long_form(term).casefold() not in shown
     )
     others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
     parts = [", ".join(long_forms)]
@@ -191,7 +191,7 @@ def _near_keys(reasons: Iterable[MatchReason]) -> set[str]:
 
 def without_near(reasons: Sequence[MatchReason]) -> tuple[MatchReason, ...]:
     """Return reasons without the words that `near_line` names, and without texts of these alone."""
-    near = {key.partition(" (")[0] for key in _near_keys(reasons)}
+    near = set(map(_short_form, _near_keys(reasons)))
     if not near:
         return tuple(reasons)
     return tuple(
@@ -220,10 +220,19 @@ def _words(reason: MatchReason) -> str:
     distinct: dict[str, str] = {}
     for word in reason.words:
         distinct.setdefault(singular(word.casefold()), shorten_text(word, _LONGEST_NAME))
-    required = {singular(term.partition(" (")[0].casefold()) for term in reason.required}
+    required = {singular(_short_form(term).casefold()) for term in reason.required}
     first = sorted(distinct, key=lambda key: key not in required)[:_MOST_WORDS]
     words = [word for key, word in distinct.items() if key in first]
     return ", ".join(words) + (" …" if len(distinct) > len(words) else "")
+
+
+def _short_form(term: str) -> str:
+    """`RL`, of the term `RL (reinforcement learning)`: stored reasons have both as one text."""
+    return term.partition(" (")[0]
+
+
+def _long_form(term: str) -> str:
+    return term.partition(" (")[2][:-1]
 
 
 def shorten_text(text: str, limit: int) -> str:

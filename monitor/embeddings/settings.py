@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from monitor.setting_types import Section, WebAddress, is_sent_in_the_clear
+from monitor.setting_types import Section, WebAddress, require_encryption
 
 
 def _without_slash(url: str) -> str:
@@ -36,9 +36,5 @@ class EmbeddingSettings(Section):
 
     @model_validator(mode="after")
     def _is_encrypted(self) -> EmbeddingSettings:
-        if is_sent_in_the_clear(self.url) and not self.allow_private:
-            raise ValueError(
-                "`url:` would send texts and key unencrypted; write https://, or allow_private: "
-                "true for a server in your own network"
-            )
+        require_encryption(self.url, "texts and key", self.allow_private)
         return self

@@ -6,7 +6,8 @@ what its records are stored as, and what is done when the document and the sourc
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from monitor.model import Role, RunOutcome
@@ -23,7 +24,7 @@ MAX_PAPERS = 1_000
 MAX_ENTRIES = 5_000
 
 
-class SourceRole:
+class SourceRole(ABC):
     """The role of one source.
 
     `as_news` is whether records are read as news. News and entries have their own reading
@@ -40,9 +41,9 @@ class SourceRole:
         self.runtime = runtime
         self.source = source
 
+    @abstractmethod
     def read_before(self, tx: Transaction, document: str, content: str) -> tuple[int, bool]:
         """Return how many records of a document are stored, and whether it was read to its end."""
-        raise NotImplementedError
 
     def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
         """Return the dumps that were read before, in full or in part, and may begin as this one."""
@@ -51,9 +52,9 @@ class SourceRole:
     def begin_document(self, document: str) -> None:
         """Get ready to store the first records of a document."""
 
+    @abstractmethod
     def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
         """Store records of a document. `tx` is one of `Database.ingesting`."""
-        raise NotImplementedError
 
     def save_progress(
         self,
@@ -187,7 +188,11 @@ class ReferenceList(Entries):
         reference_lists.fill_stored(self.runtime, self.source)
 
 
-_ROLES = {Role.NEWS: News, Role.LIBRARY: Library, Role.REFERENCE: ReferenceList}
+_ROLES: dict[Role, Callable[[Runtime, str], SourceRole]] = {
+    Role.NEWS: News,
+    Role.LIBRARY: Library,
+    Role.REFERENCE: ReferenceList,
+}
 
 
 def role_of(runtime: Runtime, configured: ConfiguredSource) -> SourceRole:

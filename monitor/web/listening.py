@@ -16,6 +16,7 @@ BACKLOG = 128
 SOCKET_MODE = 0o660
 # Seconds in which a server that lives accepts a connection to its Unix socket.
 PROBE_SECONDS = 1.0
+_IN_USE = "another server is listening there"
 
 
 @contextmanager
@@ -78,6 +79,6 @@ def _is_left_behind(path: Path) -> bool:
             probe.connect(str(path))
         except ConnectionRefusedError:
             return True
-        except (BlockingIOError, TimeoutError):  # it has as many connections as it can queue
-            pass
-    raise OSError("another server is listening there")
+        except (BlockingIOError, TimeoutError) as busy:  # its queue of connections is full
+            raise OSError(_IN_USE) from busy
+    raise OSError(_IN_USE)

@@ -8,24 +8,14 @@ import pytest
 
 from tests.cli.conftest import Say
 from tests.house import AGENTS, House
-from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
+from tests.servers.look_up import PLANS, Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
-
-PLANS = Work(
-    AGENTS[0],
-    AGENTS[1],
-    ("Ada Lindqvist",),
-    day="2026-10-05",
-    arxiv="2610.01234",
-    institutions=("Sand University", "Dune Lab"),
-)
 
 
 @pytest.fixture
 def services(lived: House) -> Iterator[LookUpServices]:
     with look_up_services([PLANS], ["arxiv"]) as running:
-        asked = {"url": running.url("arxiv"), "allow_private": True}
-        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        lived.settings["look_up"] = running.settings("arxiv")
         lived.write()
         yield running
 
@@ -63,11 +53,11 @@ def test_a_paper_is_looked_up_and_taken_out(services: LookUpServices, say: Say) 
     assert (done.status, paper["filled"][0]["service"]) == (0, "arxiv")
     assert [one["state"] for one in paper["services"]] == ["filled"]
     told = " ".join(say("explain", AGENTS[0]).out.split())
-    assert "Affiliations Sand University; Dune Lab" in told
+    assert "Affiliations Sand & Sons; Dune Lab" in told
     assert "authors, affiliations, date" in told and "by its abstract" in told
     out = say("papers", "unfill", AGENTS[0], "--json").json
     assert [one["state"] for one in out["papers"][0]["services"]] == ["refused"]
-    assert "Sand University" not in say("explain", AGENTS[0]).out
+    assert "Sand & Sons" not in say("explain", AGENTS[0]).out
     again = say("papers", "unfill", AGENTS[0])
     assert (again.status, "nothing of this paper was filled in" in again.err) == (2, True)
 
@@ -90,8 +80,7 @@ def test_without_services_nothing_is_said_to_be_asked(lived: House, say: Say) ->
 def test_a_service_that_lies_fills_nothing_in(lived: House, say: Say) -> None:
     work = Work(AGENTS[0], AGENTS[1], arxiv="2610.01234", lie=Lie.NAMESAKE)
     with look_up_services([work], ["arxiv"]) as running:
-        asked = {"url": running.url("arxiv"), "allow_private": True}
-        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        lived.settings["look_up"] = running.settings("arxiv")
         lived.write()
         shown = say("papers", "look-up", AGENTS[0])
     assert "with nothing else to tell it by" in " ".join(shown.out.split())

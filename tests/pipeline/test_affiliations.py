@@ -22,13 +22,12 @@ from monitor.store.engine.database import Database
 from monitor.store.papers import look_ups, merge_papers
 from tests.house import AGENTS, House, all_papers
 from tests.pipeline.desk import origin, read, tell
-from tests.servers.look_up import LookUpServices, Work, look_up_services
+from tests.servers.look_up import PLANS, LookUpServices, look_up_services
 from tests.store.scenes import DAY, NOW, subscribe, watch
 
 LATER = NOW + DAY
 BARE = Paper("Agents That Plan", "An abstract.", ("Ada Lovelace",), keys={"arxiv": "2601.00001"})
-PLACES = ("Sand University", "Dune Lab")
-PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), arxiv="2610.01234", institutions=PLACES)
+PLACES = PLANS.institutions
 
 
 @pytest.fixture
@@ -39,8 +38,7 @@ def services() -> Iterator[LookUpServices]:
 
 def asks(house: House, services: LookUpServices, name: str) -> None:
     house.settings["subscriptions"]["lab"].setdefault("schedule", "immediately")
-    asked = {"url": services.url(name), "allow_private": True}
-    house.settings["look_up"] = {"services": {name: asked}, "wait": "10m"}
+    house.settings["look_up"] = services.settings(name) | {"wait": "10m"}
 
 
 @pytest.mark.parametrize("source", ["feed", "mirror"])

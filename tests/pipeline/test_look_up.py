@@ -25,7 +25,7 @@ from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
 from tests.counting import statements
 from tests.house import AGENTS, FOLDING, House, all_papers
-from tests.servers.look_up import NAMES, Lie, LookUpServices, Work, look_up_services
+from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
 
 PLANS = Work(
@@ -49,12 +49,7 @@ def asks(house: House, services: LookUpServices, *names: str, **settings: object
     """Let a house ask some services, in this order, and send its digests at once."""
     settings.setdefault("wait", "10m")
     house.settings["subscriptions"]["lab"].setdefault("schedule", "immediately")
-    house.settings["look_up"] = {
-        "services": {
-            name: {"url": services.url(name), "allow_private": True} for name in names or NAMES
-        },
-        **settings,
-    }
+    house.settings["look_up"] = services.settings(*names) | settings
 
 
 def only_paper(house: House):  # type: ignore[no-untyped-def]

@@ -18,7 +18,7 @@ from monitor.store.digests import deliveries, digests
 from monitor.store.papers import look_ups, papers
 from monitor.store.papers.look_ups import Purpose
 from tests.house import House, all_papers
-from tests.servers.look_up import NAMES, Lie, LookUpServices, Work, look_up_services
+from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
 from tests.servers.smtp import ScriptedSmtp
 
 ADA, BO = "ada@example.org", "bo@example.org"
@@ -76,12 +76,7 @@ def shared(house: House, services: LookUpServices, smtp: ScriptedSmtp) -> House:
 
 def asks(house: House, services: LookUpServices, *names: str, **settings: object) -> None:
     house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.settings["look_up"] = {
-        "services": {
-            name: {"url": services.url(name), "allow_private": True, **settings}
-            for name in names or NAMES
-        }
-    }
+    house.settings["look_up"] = services.settings(*names, **settings)
 
 
 def save(house: House, who: str, verdict: str = "save", title: str = SAND.title) -> None:

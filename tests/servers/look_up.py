@@ -28,6 +28,7 @@ from math import log
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from tests.house import AGENTS
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 
 NAMES = ("huggingface", "arxiv", "crossref", "semantic-scholar", "openalex")
@@ -208,6 +209,17 @@ class Request:
     headers: dict[str, str]
 
 
+# Of a paper that has a title and an abstract alone.
+PLANS = Work(
+    AGENTS[0],
+    AGENTS[1],
+    ("Ada Lindqvist",),
+    day="2026-10-05",
+    arxiv="2610.01234",
+    institutions=("Sand & Sons", "Dune Lab"),
+)
+
+
 class LookUpServices:
     """The services of a test, and what they were asked."""
 
@@ -232,6 +244,15 @@ class LookUpServices:
 
     def url(self, name: str) -> str:
         return self._servers[name].url("")
+
+    def settings(self, *names: str, **options: object) -> dict[str, object]:
+        """Return `look_up:` that asks some services, or all, in this order."""
+        return {
+            "services": {
+                name: {"url": self.url(name), "allow_private": True, **options}
+                for name in names or self._servers
+            }
+        }
 
     def count(self, name: str = "") -> int:
         """Return how many requests a service got, or all of them."""

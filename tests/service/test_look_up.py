@@ -9,10 +9,8 @@ import pytest
 from monitor.pipeline import look_up
 from tests.house import AGENTS, House, all_papers
 from tests.patience import wait
-from tests.servers.look_up import Lie, Work, look_up_services
+from tests.servers.look_up import PLANS, Lie, Work, look_up_services
 from tests.service.serve import serving
-
-PLANS = Work(AGENTS[0], AGENTS[1], ("Ada Lindqvist",), day="2026-10-05", arxiv="2610.01234")
 
 
 def pages(house: House) -> list[Path]:
@@ -23,8 +21,7 @@ def pages(house: House) -> list[Path]:
 def test_a_digest_of_the_service_has_what_was_looked_up(house: House, schedule: str) -> None:
     house.settings["subscriptions"]["lab"]["schedule"] = schedule
     with look_up_services([PLANS], ["arxiv"]) as services:
-        asked = {"url": services.url("arxiv"), "allow_private": True}
-        house.settings["look_up"] = {"services": {"arxiv": asked}}
+        house.settings["look_up"] = services.settings("arxiv")
         house.ingest()
         house.clock.move(days=1)
         house.add_next(AGENTS)
@@ -41,8 +38,7 @@ def test_a_service_that_never_answers_delays_a_digest_no_longer_than_it_may(hous
     with look_up_services(
         [Work(AGENTS[0], AGENTS[1], arxiv="2610.01234", lie=Lie.ENDLESS)], ["arxiv"]
     ) as services:
-        asked = {"url": services.url("arxiv"), "allow_private": True}
-        house.settings["look_up"] = {"services": {"arxiv": asked}}
+        house.settings["look_up"] = services.settings("arxiv")
         house.ingest()
         house.clock.move(days=1)
         house.add_next(AGENTS)
@@ -59,8 +55,7 @@ def test_two_processes_ask_about_no_paper_twice(house: House) -> None:
         for n in range(12)
     ]
     with look_up_services(works, ["huggingface"]) as services:
-        asked = {"url": services.url("huggingface"), "allow_private": True}
-        house.settings["look_up"] = {"services": {"huggingface": asked}}
+        house.settings["look_up"] = services.settings("huggingface")
         house.ingest(*((work.title, work.abstract) for work in works))
         with house.opened() as app:
             look_up.queue(app.runtime)

@@ -15,20 +15,12 @@ from monitor.commands.ratings import rate_any
 from monitor.pipeline import look_up
 from monitor.pipeline.compose import compose
 from monitor.store.digests import digests
-from tests.house import AGENTS, House
-from tests.servers.look_up import Work, look_up_services
+from tests.house import House
+from tests.servers.look_up import PLANS, look_up_services
 from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
 
 READER, OP = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "op"))
 NAMED = {"ada": READER, "op": OP, "bo": {"Remote-User": "bo@example.org"}}
-PLANS = Work(
-    AGENTS[0],
-    AGENTS[1],
-    ("Ada Lindqvist",),
-    day="2026-10-05",
-    arxiv="2610.01234",
-    institutions=("Sand & Sons", "Dune Lab"),
-)
 Site = tuple[App, httpx.Client]
 
 
@@ -36,8 +28,7 @@ Site = tuple[App, httpx.Client]
 def site(lived: House) -> Iterator[Site]:
     lived.by_mail(25, "ada@example.org")
     with look_up_services([PLANS], ["arxiv"]) as services:
-        asked = {"url": services.url("arxiv"), "allow_private": True}
-        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        lived.settings["look_up"] = services.settings("arxiv")
         with public_pages(lived, **PROXY, operators=["op@example.org"]) as served:
             yield served
 
@@ -98,8 +89,7 @@ def followed(lived: House) -> Iterator[Site]:
     """Pages where Ada saved a preprint of a subscription that Bo has, too, and it was published."""
     lived.by_mail(25, "ada@example.org", "bo@example.org")
     with look_up_services([PLANS], ["arxiv"]) as services:
-        asked = {"url": services.url("arxiv"), "allow_private": True}
-        lived.settings["look_up"] = {"services": {"arxiv": asked}}
+        lived.settings["look_up"] = services.settings("arxiv")
         with public_pages(lived, **PROXY, operators=["op@example.org"]) as (app, client):
             look_up.ask_about(app.runtime, [1])
             look_up.look_up(app.runtime)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -19,12 +20,7 @@ _MAIL = re.compile(
     r"(?:\b(?:Electronic address|E-?mail)\s?:\s?)?[^\s@;,]{1,80}@[^\s;,]{1,200}", re.IGNORECASE
 )
 _EDGES = " ,;."
-# A semicolon may end the name of a character.
-_ONE_OF_SEVERAL = re.compile(
-    r"(?:&(?:amp|apos|nbsp|quot|#\w{1,7}|[a-z]{1,2}(?:acute|cedil|circ|grave|lig|ring|slash|tilde|uml));"
-    r"|[^;|])++",
-    re.IGNORECASE,
-)
+_BETWEEN = re.compile("[;|]")
 # arXiv's snapshot has the numbers of notes in their place: "1 and 3".
 _WORD = re.compile(r"\b(?!and\b)[^\W\d_]{2}", re.IGNORECASE)
 
@@ -47,7 +43,9 @@ def affiliations(written: Iterable[str]) -> tuple[str, ...]:
 
 def split_affiliations(lines: Iterable[str]) -> tuple[str, ...]:
     """Return the institutions of texts that may have several, with semicolons or bars between."""
-    return affiliations(part for line in lines for part in _ONE_OF_SEVERAL.findall(line))
+    # A semicolon may end the name of a character, as in "Soci&eacute;t&eacute;".
+    unescaped = map(html.unescape, lines)
+    return affiliations(part for line in unescaped for part in _BETWEEN.split(line))
 
 
 def _institution(written: str) -> str:
