@@ -1,4 +1,4 @@
-"""Whose webhook an address is: services whose addresses are written in place of another's."""
+"""The service of a webhook's address, which may be written where another's belongs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HOSTS = {
     "telegram": ("api.telegram.org",),
     "zulip": ("zulipchat.com",),
 }
-# As each writes its name; n8n has no addresses of its own, and a template.
+# Official spellings. n8n has a template, and no addresses of its own.
 SERVICE_NAMES = {
     "discord": "Discord",
     "mattermost": "Mattermost",
@@ -28,12 +28,12 @@ SERVICE_NAMES = {
     "telegram": "Telegram",
     "zulip": "Zulip",
 }
-# That of an incoming webhook of Mattermost, on the host of whoever runs it.
+# The path of an incoming webhook of Mattermost, on any host.
 _MATTERMOST_PATH = re.compile(r"/hooks/[a-z0-9]{26}")
 
 
 def service_of(url: str) -> str:
-    """Return whose webhook an address is, "" for that of an unknown service."""
+    """Return the service of an address, "" if it is unknown."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     for service, hosts in _HOSTS.items():

@@ -16,7 +16,7 @@ from monitor.commands.topic_trial import find_topic
 from monitor.config.settings import EXAMPLE_FILES
 from monitor.errors import FetchError, QueryError, UsageError
 from monitor.match import TopicIndex, WordChange, learned_from_text, parse_topic, propose_words
-from monitor.match.like import MAX_TEXT, days_of, with_lower_bar
+from monitor.match.like import MAX_TEXT, days_covered, with_lower_bar
 from monitor.match.meaning.explain import MOST
 from monitor.model import DayCount, LikeText, LikeWords, MatchReason, Paper, Topic, fill_days
 from monitor.pipeline import like_topics
@@ -153,7 +153,7 @@ def try_like(runtime: Runtime, topic: Topic, looked_at: int = like_topics.LOOKED
         len(ordered),
         Counter(seen[id].first_seen.date() for id in matching),
         listed[NEAREST:],
-        len(matching) / days_of(len(ordered), days),
+        len(matching) / days_covered(len(ordered), days),
     )
 
 

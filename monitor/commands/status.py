@@ -416,10 +416,8 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         settle = f"`{command}|resend`"
         remedy = "Ask the recipient whether it arrived."
         if delivery.is_test:
-            settle = (
-                f"the next test or digest that is sent there ends this, and so does `{command}`"
-            )
-            remedy = "The next test or digest that is sent there ends this."
+            settle = f"the next test or digest sent there clears this, as does `{command}`"
+            remedy = "The next test or digest sent there clears this."
         if will_be_sent_again(view.tx, view.runtime, delivery, view.now):
             settle = f"it will be sent again automatically, unless you run `{command}`"
             remedy = "It will be sent again automatically, unless you say that it arrived."
@@ -530,11 +528,13 @@ def missing_examples(runtime: Runtime) -> list[str]:
     for name, examples in islice(missing.items(), _NAMED_TOPICS):
         named = with_more([*examples[:_NAMED_EXAMPLES]], len(examples), "example")
         said.append(
-            f"topic {name} was learned without its example {', '.join(named)}; once that can be "
-            f"read, run `paper-monitor topics relearn {name}`"
+            f"topic {name} was learned without {', '.join(named)}; once readable, run "
+            f"`paper-monitor topics relearn {name}`"
         )
     more = len(missing) - len(said)
-    return [*said, f"{format_count(more, 'more topic')} without an example"] if more else said
+    return (
+        [*said, f"{format_count(more, 'more topic')} learned without an example"] if more else said
+    )
 
 
 class DiskRoom(NamedTuple):

@@ -322,8 +322,8 @@ PATIENCE = 2.0
 def topic_warnings(settings: Settings) -> list[Fault]:
     """Return a warning for each topic that matches too much, or has a word that no paper has.
 
-    And for each whose examples cannot be read, or are not stored. A store that is not there, or
-    cannot be read at once, has none of the others.
+    Topics whose examples cannot be read, or are not stored, have one, too. All but the first of
+    these need a store that is there, and can be read at once.
     """
     unread = _find_unread_examples(settings)
     of_files = [_warning(settings, name, message) for name, message in unread.items()]
@@ -360,7 +360,7 @@ def _check_topics(settings: Settings, store: Database, unread: Collection[str] =
         _warning(settings, topic.name, f"like: has no example {name}; see topics relearn")
         for topic in current
         for name in (topic.words.missing if topic.words else ())
-        if topic.name not in unread or (topic.like and name in topic.like.papers)
+        if not (topic.name in unread and topic.like and name == topic.like.file)
     ]
     if len(papers) < LEAST:
         return missing
@@ -405,7 +405,7 @@ def _silent_likes(topics: Sequence[Topic], papers: Sequence[Paper]) -> Iterator[
             for topic in topics[first : first + _COMPARED]
             if topic.like
         }
-        near = like_topics.how_near(
+        near = like_topics.nearness(
             {name: structs.replace(each, bar=0.0) for name, each in words.items()}, papers
         )
         for name, each in words.items():
@@ -413,9 +413,9 @@ def _silent_likes(topics: Sequence[Topic], papers: Sequence[Paper]) -> Iterator[
             none = f"like: none of the newest {len(papers):,} papers"
             if not closest:
                 heaviest = ", ".join(word.written for word in each.words[:3])
-                yield name, f"{none} has one of its words ({heaviest}, …)"
+                yield name, f"{none} has any of its words ({heaviest}, …)"
             elif closest < each.bar:
-                nearness = f"the nearest paper has a nearness of {closest:.3f}"
+                nearness = f"the nearest paper scores {closest:.3f}"
                 yield name, f"{none} reaches its bar of {each.bar:.3g}; {nearness}"
 
 

@@ -289,12 +289,13 @@ class LikeSettings(Section):
     papers: OneOrMore[Annotated[Line, AfterValidator(_identifier)]] = Field(
         (),
         max_length=MOST_EXAMPLES,
-        description="stored papers as examples, at most 300: arXiv ids, DOIs or PMIDs, as in "
-        "`arxiv:2307.13854`",
+        description=f"stored papers as examples, at most {MOST_EXAMPLES}: arXiv ids, DOIs or "
+        "PMIDs, as in `arxiv:2307.13854`",
     )
     file: Annotated[Line, AfterValidator(_examples_file)] | None = Field(
         None,
-        description="a file of examples: `.bib`, `.ris` or `.jsonl`; the last 300 papers of it",
+        description="a file of examples: `.bib`, `.ris` or `.jsonl`; "
+        f"the last {MOST_EXAMPLES} papers of it",
     )
     at_least: Annotated[float | None, Unset("chosen when the words are learned")] = Field(
         None,

@@ -70,7 +70,9 @@ def _doubt_names_of_channels(settings: Settings, written: Written) -> None:
     for name in settings.channels:
         other = by_letters.setdefault(name.lower(), name)
         if other != name:
-            written.warn(("channels", name), f"stopping it stops “{other}”, too: rename one")
+            written.warn(
+                ("channels", name), f"is “{other}” in another case: stopping one stops both"
+            )
 
 
 def _doubt_libraries(settings: Settings, written: Written) -> None:

@@ -1,4 +1,4 @@
-"""JSON for programs and chats, and the Markdown in it, shared among messages of a limit: pure."""
+"""JSON and Markdown for chats, split into messages of limited size: pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from monitor.digest import links
 from monitor.digest.layout import byte_count, share_texts
-from monitor.digest.mentions import part_mentions
+from monitor.digest.mentions import break_mentions
 from monitor.digest.passage import Passage
 from monitor.digest.wording import ZERO_WIDTH
 from monitor.text import clean
@@ -48,12 +48,12 @@ def escape_json(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    return part_mentions(_OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text))
+    return break_mentions(_OPENS_MARKDOWN.sub(lambda sign: f"\\{sign[0]}", text))
 
 
 def escape_zulip(text: str) -> str:
-    """Zulip knows no backslashes: behind each sign stands a space of no width instead."""
-    return part_mentions(_OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", text))
+    """Put a zero-width space after each sign, as Zulip knows no backslashes."""
+    return break_mentions(_OPENS_MARKDOWN.sub(lambda sign: f"{sign[0]}{ZERO_WIDTH}", text))
 
 
 def markdown_link(escape_text: Callable[[str], str], text: str | Passage, url: str) -> Markup:

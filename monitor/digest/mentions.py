@@ -1,4 +1,4 @@
-"""Mentions in chats (`@everyone`, `<!channel>`, `<@1>`), parted by a space of no width: pure."""
+"""Mentions in chats (`@everyone`, `<!channel>`, `<@1>`), broken by a zero-width space: pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _SIGN = re.compile(f"({_OPENS})")
 _LINK_OR_SIGN = re.compile(rf"https?://\S+|({_OPENS})")
 
 
-def part_mentions(value: str) -> str:
-    """Return a value of a template in which nothing is a mention, in an address neither."""
-    return _part(_SIGN, value)
+def break_mentions(value: str) -> str:
+    """Break the mentions in a value of a template, even those in addresses."""
+    return _break(_SIGN, value)
 
 
 def without_mentions(message: str) -> str:
-    """Return a whole message in which nothing is a mention; its links stay as they are."""
-    return _part(_LINK_OR_SIGN, message)
+    """Break the mentions in a whole message; its links stay as they are."""
+    return _break(_LINK_OR_SIGN, message)
 
 
-def _part(pattern: re.Pattern[str], text: str) -> str:
+def _break(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda match: f"{match[1]}{ZERO_WIDTH}" if match[1] else match[0], text)

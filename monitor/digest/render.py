@@ -495,7 +495,7 @@ class _Template(Template):
         shared: bool = False,
         locals: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return the values alone of what is shared: a context takes longer than to find it."""
+        """Return plain values for a shared template: it takes longer to make a context."""
         if not (self.is_shared and shared):
             return super().new_context(vars, shared, locals)
         given = (item for item in (locals or {}).items() if item[1] is not missing)
@@ -543,7 +543,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
             self.opened.clear()
 
     def get_template(self, name: str | Template, *args: Any, **kwargs: Any) -> Template:
-        """Look for what was opened in a plain dictionary: that of Jinja locks and sorts itself."""
+        """Look in a plain dictionary first: Jinja's cache locks and reorders."""
         if not isinstance(name, str):
             return super().get_template(name, *args, **kwargs)
         if (template := self.opened.get(name)) is None:

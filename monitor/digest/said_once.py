@@ -57,7 +57,7 @@ class SaidOfDigest:
     """`said_once` for one digest after the other: each of its forms asks for the same facts."""
 
     def __init__(self) -> None:
-        # With each key what its first part is the id of, which no other value has until then.
+        # Each value keeps the object whose id is in its key, so that no other gets this id.
         self._said: dict[tuple[int, str, SaidOnce | None], tuple[object, SaidOnce]] = {}
 
     def __call__(

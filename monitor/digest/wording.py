@@ -164,7 +164,6 @@ def _words_by_field(matched: TopicWhy) -> str:
     return "; ".join(filter(None, [*fields, _describe_near(of_text, shown)]))
 
 
-# A reason names six words of a text at most.
 _COUNTED = ("one", "two", "three", "four", "five", "six")
 
 
@@ -176,13 +175,15 @@ def near_line(reasons: Iterable[MatchReason]) -> str:
     return _describe_near([*terms.values()])
 
 
-def _describe_near(terms: Sequence[str], shown: int = len(_COUNTED)) -> str:
-    """Count the words of a text, and name the first ones."""
-    if not terms or not shown:
+def _describe_near(terms: Sequence[str], shown: int | None = None) -> str:
+    """Count the words of a text, and name the first ones, or all."""
+    shown = len(terms) if shown is None else shown
+    if not shown:
         return ""
     words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in terms[:shown])
     words += ", …" if shown < len(terms) else ""
-    return f"{words}: {_COUNTED[min(len(terms), len(_COUNTED)) - 1]} of your words"
+    count = dict(enumerate(_COUNTED, 1)).get(len(terms), len(terms))
+    return f"{words}: {count} of your words"
 
 
 def _near_keys(reasons: Iterable[MatchReason]) -> set[str]:

@@ -283,7 +283,7 @@ def _evidence(paper: Paper, record: Paper, named: bool) -> tuple[Evidence, ...]:
 def _shares_authors(paper: Paper, record: Paper, supported: bool) -> bool:
     """Whether authors of a record are the paper's, and not namesakes or those of another form.
 
-    Nor the authors of another paper of the group: abstracts, if both have one, agree. `supported`:
+    If both have abstracts, these must agree: a group writes other papers, too. `supported`:
     something else shows that it is one work.
     """
     persons = compare_persons(paper.authors, record.authors)

@@ -36,7 +36,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 # A leaf of its own clause for each word: behind all positions of a query.
 _POSITION = 100_000
 MAX_TEXT = 20_000
-# Of a file of thousands the newest say most, and are enough.
+# Of a file of thousands the last ones are enough.
 MOST_EXAMPLES = 300
 
 # The bar where the stored papers say nothing else, and the lowest that it is put at.
@@ -56,7 +56,7 @@ def is_bar(value: float) -> bool:
     return 0 < value <= 1
 
 
-def days_of(papers: int, days: float) -> float:
+def days_covered(papers: int, days: float) -> float:
     """Return in how many days papers came that were first seen in `days`, one at least."""
     return max(days, papers / MOST_A_DAY, 1.0)
 
@@ -122,7 +122,7 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
         return like.at_least
     if papers < ENOUGH:
         return BAR
-    days = days_of(papers, days)
+    days = days_covered(papers, days)
     at = floor(AT_LEAST * days)
     few = closest[at] if at < len(closest) else 0.0
     bar = min(BAR, max(LOWEST_BAR, few))

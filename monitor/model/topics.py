@@ -46,7 +46,8 @@ class LikeWords(msgspec.Struct, frozen=True):
     """A version of the words of a `like:` topic, the heaviest first, and its bar, from 0 to 1.
 
     Version 0 is not stored. `examples` counts the papers that it was learned from, beside the text;
-    `missing` are the identifiers of examples that were not stored then.
+    `missing` are the identifiers of examples that were not stored then, and the file if
+    it could not be read whole.
     """
 
     words: tuple[LikeWord, ...]

@@ -133,12 +133,12 @@ def find_examples(runtime: Runtime, topic: Topic) -> tuple[list[Paper], tuple[st
     of_file, fault = read_examples(like.file, runtime.clock) if like.file else ([], "")
     if fault:
         log.warning("examples not read", topic=topic.name, file=like.file, error=fault)
-        missing.append(f"{like.file}: {fault}")
+        missing.append(like.file)
     return [*examples.values(), *of_file], tuple(missing)
 
 
 def read_examples(name: str, clock: Clock) -> tuple[list[Paper], str]:
-    """Return the papers of a file, the last 300 of it, and what could not be read, "" if nothing.
+    """Return the last `MOST_EXAMPLES` papers of a file, and what could not be read, "" if nothing.
 
     Of several faults in it the first is named, with its place.
     """
@@ -169,7 +169,7 @@ def _with_bars(runtime: Runtime, topics: Sequence[Topic], looked_at: int) -> lis
         ids = search.newest(tx, None, None, looked_at)
         days = like_words.days_between(tx, ids[0], ids[-1]) if ids else 0.0
         texts = papers.texts(tx, ids).values()
-    near = how_near(every, [Paper(title, abstract=abstract) for title, abstract in texts])
+    near = nearness(every, [Paper(title, abstract=abstract) for title, abstract in texts])
     put = []
     for topic in topics:
         if topic.words and topic.like:
@@ -180,7 +180,7 @@ def _with_bars(runtime: Runtime, topics: Sequence[Topic], looked_at: int) -> lis
     return put
 
 
-def how_near(words: Mapping[str, LikeWords], papers: Sequence[Paper]) -> dict[str, list[float]]:
+def nearness(words: Mapping[str, LikeWords], papers: Sequence[Paper]) -> dict[str, list[float]]:
     """Return, by the names of topics, how near those papers are that reach their bars."""
     index = TopicIndex({name: Query("", like_leaf(of_topic)) for name, of_topic in words.items()})
     _, numbers, scores = index.scores(papers)

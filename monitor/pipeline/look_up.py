@@ -264,7 +264,7 @@ class _Round(ServiceRound):
     def keep(
         self, tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper], now: datetime
     ) -> int:
-        alone, contested = _part(tx, _judge(tx, asked, records))
+        alone, contested = _split_contested(tx, _judge(tx, asked, records))
         _settle(tx, alone, now)
         _let_wait(tx, self.runtime, [one.after() for one in alone], now)
         gained = sum(one.gains for one in alone)
@@ -287,7 +287,7 @@ class _Round(ServiceRound):
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """An answer about a paper, and what becomes of the paper by it.
+    """An answer about a paper, and its effect on the paper.
 
     `stored` is the paper, and `earlier` what else services were asked about it. `filled` is the
     paper with what it gains, if the state is `FILLED`.
@@ -355,8 +355,10 @@ def _judge_one(
     return _Judged(asked, stored, earlier, state, answered, filled.paper)
 
 
-def _part(tx: Transaction, judged: Sequence[_Judged]) -> tuple[list[_Judged], list[_Judged]]:
-    """Part papers by whether another one has, or gains before them, an identifier they gain."""
+def _split_contested(
+    tx: Transaction, judged: Sequence[_Judged]
+) -> tuple[list[_Judged], list[_Judged]]:
+    """Set papers apart whose new identifiers another paper has, or gains first."""
     gained = {one.stored.id: one.identifiers for one in judged}
     owners = paper_index.of_keys(tx, {pair for pairs in gained.values() for pair in pairs})
     alone, contested = list[_Judged](), list[_Judged]()
@@ -398,7 +400,7 @@ def _settle_contested(
     for judged in _judge(tx, [asked], records):
         owners = paper_index.of_keys(tx, judged.identifiers)
         others = papers.load(tx, set(owners.values()) - {judged.stored.id})
-        one = _beside(tx, judged, others.values())
+        one = _with_other_owners(tx, judged, others.values())
         _settle(tx, [one], now)
         if one.state is LookUpState.JOINED:
             other = min(others.values(), key=lambda paper: paper.id)
@@ -408,8 +410,10 @@ def _settle_contested(
     return gained
 
 
-def _beside(tx: Transaction, judged: _Judged, others: Collection[StoredPaper]) -> _Judged:
-    """Return what an answer says beside other papers with an identifier that its paper would gain.
+def _with_other_owners(
+    tx: Transaction, judged: _Judged, others: Collection[StoredPaper]
+) -> _Judged:
+    """Judge an answer again, given other papers with an identifier that it would add.
 
     They are joined if they are the same work, and contradict the answer if one is not.
     """

@@ -12,7 +12,7 @@ from monitor.match import TopicIndex, asks_for_numbers, build_index
 from monitor.model import LIST_AGE, Change, MatchRow, Topic
 from monitor.model.incidents import Subject, SubjectKind
 from monitor.pipeline import incidents, like_topics, shared_store
-from monitor.pipeline.near_matches import MOST_NEAR, RECENT, NearTopics, near_topics
+from monitor.pipeline.near_matches import MOST_NEAR_A_DAY, RECENT, NearTopics, near_topics
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
@@ -54,7 +54,7 @@ def match(runtime: Runtime) -> int:
         with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
             matches.save(tx, done, rows, now)
-            stored_embeddings.add_near(tx, near, now, MOST_NEAR)
+            stored_embeddings.add_near(tx, near, now, MOST_NEAR_A_DAY)
         written += len(rows)
     return written + _look_again(runtime)
 
@@ -162,7 +162,7 @@ def _look_back(runtime: Runtime) -> int:
         matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
         stored_embeddings.forget_near(tx, [*starts, *([] if keep else gone)])
-        stored_embeddings.add_near(tx, near, now, MOST_NEAR)
+        stored_embeddings.add_near(tx, near, now, MOST_NEAR_A_DAY)
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
         activated_at = matches.activated_at(tx)

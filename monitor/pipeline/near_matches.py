@@ -12,7 +12,7 @@ from monitor.model import Topic
 from monitor.pipeline.runtime import Runtime
 
 # Papers of a topic that a model is asked about in a day.
-MOST_NEAR = 20
+MOST_NEAR_A_DAY = 20
 # News of this time is sent, and may be added.
 RECENT = timedelta(days=7)
 

@@ -110,10 +110,10 @@ class ServiceRound(ABC):
         except Exception as fault:  # of one answer: it stops neither the others nor a digest
             self._note_fault(asked, fault)
         else:
-            self._store_apart(asked, records)
+            self._store_or_split(asked, records)
         return True
 
-    def _store_apart(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
+    def _store_or_split(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
         """Store the answer about papers together; if that fails, about each of them alone."""
         try:
             self._store(asked, records)
@@ -124,7 +124,7 @@ class ServiceRound(ABC):
                 self._note_fault(asked, fault)
                 return
             for one in asked:
-                self._store_apart([one], records)
+                self._store_or_split([one], records)
 
     def _store(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
         runtime, now = self.runtime, self.runtime.clock.now()

@@ -43,6 +43,7 @@ SESSION, ZONE = "paper-monitor", "zone"
 API = "/api/"
 # Names in a list to choose from: more would be longer than the page.
 MOST_LISTED = 200
+BAR_WITHOUT_TEXT = "at_least= is the bar of a text: write like= with the text."
 
 # Pages that take much work are made one at a time: several at once would take more memory, and no
 # less time. Searches have a thread of their own, so that other pages do not wait for them.

@@ -23,7 +23,7 @@ def web(house: House, say: Say) -> Iterator[MisbehavingServer]:
         assert say("send-test", "lab").status == 1
         [problem] = house.problems()
         assert "may or may not have arrived" in problem
-        assert "the next test or digest that is sent there ends this" in problem
+        assert "the next test or digest sent there clears this" in problem
         assert "`paper-monitor deliveries resolve 1 sent`" in problem
         web.decides("/hook", lambda _: Answer(200))
         yield web

@@ -168,7 +168,7 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ),
         (
             "channels: {c: {kind: ntfy, topic: papers, url: 'http://ntfy.example.org'}}",
-            "1: channels.c: url: would send topic and token unencrypted; write https://, or",
+            "1: channels.c: `url:` would send topic and token unencrypted; write https://, or",
         ),
         (
             "channels: {c: {kind: ntfy, topic: papers, url: 'https://ada:hush@ntfy.example.org'}}",

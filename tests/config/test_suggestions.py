@@ -106,7 +106,7 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
         (
             "channels: {Team: {kind: file, path: o}, team: {kind: file, path: p}}",
             "1: channels.team",
-            "stopping it stops “Team”, too: rename one",
+            "is “Team” in another case: stopping one stops both",
         ),
         ("include: people/*.yaml", "1: include", "there is no file “people/*.yaml”"),
         (

@@ -150,7 +150,7 @@ def test_few_papers_by_words_add_none(liking: House):
 def test_no_more_than_some_papers_of_a_day_are_sent(
     liking: House, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("monitor.pipeline.match.MOST_NEAR", 2)
+    monkeypatch.setattr("monitor.pipeline.match.MOST_NEAR_A_DAY", 2)
     below = [(f"{ADDED[0]} {name}", ADDED[1]) for name in ("amber", "basil", "cobalt", "dahlia")]
     liking.run(*NEAR)
     liking.run_after(*below, minutes=5)

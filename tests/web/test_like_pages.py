@@ -73,7 +73,7 @@ def test_the_bar_moves_and_the_topic_to_copy_with_it(house: House) -> None:
         assert "at_least: 0.2012\n" in lower and 'value="0.201"' in lower
         [form] = [part for part in lower.split("<form") if 'name="at_least"' in part]
         assert f'<input type="hidden" name="like" value="{TEXT}">' in form
-        assert "Choose it by the stored papers" in form
+        assert "Use the automatic bar" in form
         higher = client.get("/try", params={"like": TEXT, "at_least": "0.9"}).text
         assert "<strong>0 papers</strong> of the newest 3 reach the bar of 0.9</p>" in higher
         assert "Nearness" not in higher.split("Below the bar of 0.9")[0]
@@ -162,7 +162,7 @@ def test_the_api_tries_a_text(house: House) -> None:
         assert ask(q="browsing")["papers"] == 1
         assert [ask(q="both", at_least=bar)["papers"] for bar in ("0.9", "0.01")] == [0, 2]
         assert ask(q="agent", like=TEXT) == {
-            "error": "q= and like= are tried one by one: leave one of them out.",
+            "error": "give either q= or like=, not both.",
             "status": 400,
         }
         assert "write like= with the text" in str(ask(q="agent", at_least="0.3")["error"])

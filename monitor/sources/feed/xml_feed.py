@@ -179,7 +179,7 @@ def _is_xml(content: bytes) -> bool:
 
 
 def _affiliations(content: bytes) -> dict[str, tuple[str, ...]]:
-    """Return those of all authors by the ids of entries: feedparser keeps the last of an entry.
+    """Return the affiliations of all authors by entry id: feedparser keeps only the last.
 
     Authors have them in the answers of arXiv's API alone.
     """

@@ -26,10 +26,10 @@ _WORD = re.compile(r"\b(?!and\b)[^\W\d_]{2}", re.IGNORECASE)
 
 
 def affiliations(written: Iterable[str]) -> tuple[str, ...]:
-    """Return the institutions that a record names, each once, in order, at most 50.
+    """Return the institutions that a record names, each once, in order.
 
-    Their words stay: in "University of California, San Francisco, CA 94143" nothing tells which
-    commas part an institution from its address. Mail addresses go.
+    Their words stay: in "University of California, San Francisco, CA 94143" commas do not show
+    where an address begins. Mail addresses go.
     """
     kept: dict[str, str] = {}
     for text in dict.fromkeys(islice(written, MAX_READ)):

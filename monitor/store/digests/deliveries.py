@@ -52,7 +52,7 @@ IS_HANDED_OFF_AGAIN = sa.and_(
 # Unknown, or waiting to be handed off once more.
 MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)
 _later = schema.delivery.alias("later")
-# A test, and its recipient was sent a message by the same channel since.
+# A test whose recipient was sent something later by the same channel.
 _IS_ANSWERED_TEST = sa.and_(
     _digest.subscription.startswith(TEST, autoescape=True),
     sa.select(_later.c.id)

@@ -151,7 +151,7 @@ def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
 
 
 def fill_in(tx: Transaction, filled: Sequence[tuple[StoredPaper, Paper]], now: datetime) -> None:
-    """Write what services filled in of papers, which is no change and no revision of them.
+    """Write what services filled in of papers, without a change or a revision.
 
     Recent changes are matched again if topics look at what was gained; what was sent stays sent.
     """

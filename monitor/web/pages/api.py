@@ -56,7 +56,7 @@ from monitor.web.access import Role
 from monitor.web.openapi import OBJECT, Address, Schema, document
 from monitor.web.pages.references import visible_references
 from monitor.web.routes import PageRoute, Routes
-from monitor.web.site import API, PAGES, SEARCHES, Visit
+from monitor.web.site import API, BAR_WITHOUT_TEXT, PAGES, SEARCHES, Visit
 
 VERSION = f"{API}v1/"
 MOST, USUAL = 10_000, 1_000
@@ -195,14 +195,14 @@ def get_trial(visit: Visit) -> Answer:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
     text, at_least = visit.parameter("like"), visit.bar("at_least")
     if query and text:
-        raise HTTPException(400, "q= and like= are tried one by one: leave one of them out.")
+        raise HTTPException(400, "give either q= or like=, not both.")
     if too_long := is_too_long(text):
         raise too_long
     topic = Topic("", "", like=LikeText(text)) if text else topic_of(runtime, query)
     if topic.like and not topic.query:
         return like_trial_json(try_like(runtime, with_bar(topic, at_least), LOOKED_AT_ON_PAGE))
     if at_least is not None and not topic.like:
-        raise HTTPException(400, "at_least= is the bar of a text: write like= with the text.")
+        raise HTTPException(400, BAR_WITHOUT_TEXT)
     return trial_json(try_topic(runtime, with_bar(topic, at_least), bounded=True))
 
 

@@ -47,7 +47,7 @@ from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import DAYS, plot_days
 from monitor.web.routes import Form, Routes
-from monitor.web.site import PAGES, SEARCHES, Visit, go
+from monitor.web.site import BAR_WITHOUT_TEXT, PAGES, SEARCHES, Visit, go
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
@@ -128,7 +128,7 @@ def try_query(visit: Visit) -> Response:
     if visit.parameter("like") or visit.query_params.get("paper"):
         return _try_text(visit)
     if visit.bar("at_least") is not None:
-        raise HTTPException(400, "at_least= is the bar of a text: write like= with the text.")
+        raise HTTPException(400, BAR_WITHOUT_TEXT)
     fault = trial = parts = None
     entries: list[DigestPaper] = []
     too_long = is_too_long(query)
