@@ -44,7 +44,7 @@ from monitor.digest import excerpt
 from monitor.digest.explain import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import QueryError
-from monitor.identity.keys import LINK, group_by_scheme, identifiers
+from monitor.identity.keys import LINK, group_by_scheme, identifiers, record_hash
 from monitor.match import (
     Query,
     TopicIndex,
@@ -67,6 +67,7 @@ from monitor.model import (
     StoredPaper,
     Topic,
     TopicWhy,
+    record_of,
 )
 from monitor.pipeline.store_chunk import Chunk, record_reported, store_papers
 from monitor.store.engine import schema
@@ -74,7 +75,7 @@ from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.opening import open_store
 from monitor.store.sources import collections
 from monitor.store.sources import reference_events as stored_events
-from monitor.text import clean, title_lengths
+from monitor.text import clean, title_key, title_lengths
 from tests.channels import test_limits as limits
 from tests.channels.samples import digest
 from tests.match.duel import WORDS, ReferenceIndex
@@ -445,7 +446,12 @@ def read_whole(tx: Transaction, source: str, papers: Sequence[Paper], *, compact
     collections.delete_missing(tx, source, NOW, 1_000)
     entries = collections.entries(tx, [source], NOW)
     stored = {entry.paper.title[: title_lengths.KEPT_OF_REFERENCE] for entry in entries}
-    whole = {paper.title[: title_lengths.KEPT_OF_REFERENCE] for paper in papers}
+    # Of several records with one name and one title, letter by letter, the last is kept.
+    titles = {
+        (paper.raw_id or record_hash(record_of(paper, source)), title_key(paper.title)): paper.title
+        for paper in papers
+    }
+    whole = {title[: title_lengths.KEPT_OF_REFERENCE] for title in titles.values()}
     assert stored == whole, stored ^ whole
 
 
