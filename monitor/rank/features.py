@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from monitor.match.meaning.word_counts import (
     COUNTED_PAPERS,
+    CountedIn,
     counts_as_word,
     packed_counts,
     place_of,
@@ -210,4 +211,4 @@ def commonest() -> frozenset[int]:
 @cache
 def _in_papers() -> NDArray[np.uint16]:
     """Return in how many papers of the shipped counts each place occurs."""
-    return np.frombuffer(packed_counts(), "<u2")
+    return np.frombuffer(packed_counts(CountedIn.COMPUTING), "<u2")

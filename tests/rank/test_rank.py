@@ -275,3 +275,9 @@ def test_papers_in_scripts_without_spaces_are_learned_from():
 def test_common_words_weigh_less():
     ranking = learn([about("propose", "agent")], [])
     assert ranking.score(Paper("agent")) > ranking.score(Paper("propose"))
+
+
+def test_words_weigh_for_orders_as_they_did_before_topics_like_a_text() -> None:
+    """Another table would move the orders that readers have: of robots, of patients."""
+    in_papers = {word: int(_in_papers()[place_of(word)]) for word in ("robot", "patient")}
+    assert in_papers == {"robot": 2450, "patient": 106}
