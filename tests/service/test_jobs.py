@@ -166,6 +166,22 @@ def test_stopping_waits_for_nobody_who_hangs_and_begins_nothing(work: Work):
     assert work.runs == {"first": 1}
 
 
+def test_a_job_whose_turn_comes_while_jobs_are_stopped_does_nothing(work: Work):
+    class EndsMeanwhile(Pool):
+        """The job that runs ends, and the next one is taken, before those that wait are dropped."""
+
+        def drop_waiting(self) -> None:
+            work.let_go("first")
+            wait(lambda: not any(thread.name == "pool" for thread in threading.enumerate()))
+            super().drop_waiting()
+
+    pool = EndsMeanwhile("pool", Share(1))
+    with started(pool, first=work.held("first"), second=work.brief("second")) as jobs:
+        wait(lambda: work.running and "second" in pool._waiting)
+        assert jobs.stop(0) == []
+    assert work.runs == {"first": 1}
+
+
 def test_threads_are_as_many_as_jobs_run_at_once_and_end_with_them(work: Work):
     many = {f"job-{number}": work.held(f"job-{number}") for number in range(500)}
     with started(Pool("pool", Share(6)), **many):
