@@ -152,6 +152,13 @@ def test_after_years_on_a_clock_that_is_set_a_job_is_due_once():
     assert trigger.get_next_fire_time(long_ago, now) == now + timedelta(seconds=20)
 
 
+def test_a_job_that_is_found_an_hour_late_runs_as_after_a_machine_that_slept(work: Work):
+    with started(Pool("pool", Share(1)), late=work.brief("late")) as jobs:
+        wait(lambda: work.runs["late"] == 1)
+        jobs._scheduler.modify_job("late", next_run_time=datetime.now(UTC) - timedelta(hours=1))
+        wait(lambda: work.runs["late"] == 2)
+
+
 def test_stopping_waits_for_nobody_who_hangs_and_begins_nothing(work: Work):
     pool = Pool("pool", Share(1))
     with started(pool, first=work.held("first"), second=work.brief("second")) as jobs:
