@@ -95,6 +95,35 @@ def test_words_learned_again_are_for_what_comes_and_what_matched_stays(liking: H
         assert topic.words and topic.words.version == 2
 
 
+def test_a_process_that_starts_puts_nothing_in_force_again(liking: House):
+    """The store has JSON, whose lists are no tuples."""
+    (liking.folder / "refs.bib").write_text("@article{a, title={Agents in the Web}}")
+    like = {"text": TEXT, "papers": ["arxiv:2307.13854"], "file": "refs.bib", "at_most": 3}
+    liking.settings["topics"]["examples"] = {"like": like}
+    liking.ingest(WEB)
+    first = liking.read(matches.activated_at)
+    liking.ingest(BANDITS)
+    assert liking.read(matches.activated_at) == first
+    liking.settings["topics"]["examples"]["like"]["at_most"] = 4
+    liking.ingest()
+    assert liking.read(matches.activated_at) != first
+
+
+def test_what_matched_by_earlier_words_is_sent_by_a_process_that_starts(liking: House):
+    refs = liking.folder / "refs.bib"
+    refs.write_text("@article{a, title={Agents in the Browser}}")
+    liking.settings["topics"]["browsing"]["like"] = {"file": "refs.bib"}
+    liking.ingest(WEB)
+    refs.write_text("@article{a, title={Wheat Harvests}}")
+    with liking.opened() as app:
+        relearn(app.runtime, "browsing")
+        match(app.runtime)
+    liking.ingest(BANDITS)
+    with liking.opened() as app:
+        assert [row.topic for row in explain(app.runtime, WEB[0]).topics] == ["browsing"]
+    assert liking.next_morning() == {"lab": 1}
+
+
 def test_check_names_the_examples_that_are_not_stored(liking: House):
     liking.settings["topics"] |= {
         "browsing": {"like": {"text": TEXT, "papers": ["arxiv:2307.13854"]}},

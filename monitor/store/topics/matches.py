@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct, structs, to_builtins
+from msgspec import Struct, convert, structs, to_builtins
 
-from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, UnsentMatch
+from monitor.model import Change, ChangeKind, LikeText, MatchRow, StoredPaper, Topic, UnsentMatch
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import processes, schema
 from monitor.store.engine.database import ACTIVATION_LOCK, Transaction, lock
@@ -124,10 +124,17 @@ def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], l
     changed = [
         topic
         for topic in topics
-        if (row := known.pop(topic.name, None)) is None
-        or any(getattr(row, name) != value for name, value in _row(topic).items())
+        if (row := known.pop(topic.name, None)) is None or _is_changed(row, topic)
     ]
     return changed, sorted(known)
+
+
+def _is_changed(row: sa.Row[Any], topic: Topic) -> bool:
+    ours = _row(topic)
+    # Its JSON has lists for tuples, and of an older version not all fields.
+    del ours["made_from"]
+    made_from = convert(row.made_from, LikeText | None)
+    return made_from != topic.like or any(getattr(row, name) != ours[name] for name in ours)
 
 
 def begin_activation(tx: Transaction) -> None:
