@@ -13,6 +13,7 @@ from monitor.digest.delivery_words import WORDS
 from monitor.identity.word_rarity import rarity
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import DeliveryState
+from monitor.model.delivery import OPERATOR, TEST
 from monitor.resources import resource
 from monitor.text import title_lengths
 from monitor.text.addresses import find_addresses, is_shared_host
@@ -71,7 +72,9 @@ def cuts_a_title_itself(path: Path) -> bool:
             if is_title and is_length and ast.unparse(bound) != "MAX_TEXT_LENGTH":
                 return True
     named = (node.id for node in ast.walk(tree_of(path)) if isinstance(node, ast.Name))
-    return any(re.search(r"(?:MAX|LONG)_TITLE|TITLE_(?:LENGTH|LIMIT)", name) for name in named)
+    return any(
+        re.search(r"(?:MAX|LONG(?:EST)?)_TITLE|TITLE_(?:LENGTH|LIMIT)", name) for name in named
+    )
 
 
 def test_each_length_of_titles_is_in_one_table():
@@ -160,6 +163,21 @@ def test_each_state_of_a_delivery_has_its_words_in_one_table():
     pages = [page.read_text("utf-8") for page in templates.glob("pages/*.j2")]
     ours = {row.to_reader for row in WORDS.values()} - {"sent", "waiting", "not sent"}
     assert pages and not [words for words in ours for page in pages if f'"{words}' in page]
+
+
+# ── digests of no subscription ──────────────────────────────────────────────────────
+
+
+def names_notices_or_tests(path: Path) -> bool:
+    beginnings = (OPERATOR, TEST.strip())
+    asks = re.search(r"\.startswith\(.@", path.read_text("utf-8"))
+    return bool(asks) or any(text.startswith(beginnings) for text in texts_of(path))
+
+
+def test_one_place_names_the_digests_of_no_subscription():
+    assert modules_where(names_notices_or_tests, but={"model/delivery.py"}) == set()
+    templates = [each.read_text("utf-8") for each in resource("templates").rglob("*.j2")]
+    assert not [text for text in templates if re.search(r"[\"']@(?:operator|test|[\"'])", text)]
 
 
 # ── roles of pages ──────────────────────────────────────────────────────────────────

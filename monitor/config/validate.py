@@ -34,6 +34,7 @@ from monitor.config.warnings import doubt
 from monitor.config.yaml_positions import Path as Where
 from monitor.errors import UsageError, nearest
 from monitor.model import Role
+from monitor.model.delivery import NO_SUBSCRIPTION
 from monitor.plugins import Kinds
 from monitor.setting_types import SettingsContext, Variables, line, resolve_path
 from monitor.sources.base import SourceOptions
@@ -221,7 +222,7 @@ class _Validator:
             line(name)
         except ValueError as error:
             self.written.fault(where, f"this name {error}")
-        if name != name.strip() or name[:1] in ("@", ".", EVERY_TOPIC) or "/" in name:
+        if name != name.strip() or name[:1] in (NO_SUBSCRIPTION, ".", EVERY_TOPIC) or "/" in name:
             self.written.fault(
                 where, "a name may not begin with @, * or a dot, nor hold a / or outer spaces"
             )

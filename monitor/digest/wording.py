@@ -30,10 +30,9 @@ from monitor.model import (
     SourceReport,
     TopicWhy,
 )
-from monitor.text import singular
+from monitor.text import singular, title_lengths
 
 _LONGEST_NAME = 60
-_LONGEST_TITLE = 160
 _MOST_WORDS = 8
 # Of the line that says why a paper is there.
 _MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
@@ -292,7 +291,9 @@ def what_changed(entry: DigestPaper) -> str:
     if parts and revised.version_before:
         parts = [f"{parts[0]} after {revised.version_before}"]
     if revised.title_before:
-        parts.append(f"title before: “{shorten_text(revised.title_before, _LONGEST_TITLE)}”")
+        parts.append(
+            f"title before: “{shorten_text(revised.title_before, title_lengths.IN_REASON)}”"
+        )
     if revised.sentences:
         parts.append(f"abstract: {format_count(revised.sentences, 'sentence')} changed")
     elif revised.sentences == 0 and not revised.title_before:
@@ -306,7 +307,7 @@ def order_reason(entry: DigestPaper) -> str:
     parts = ["likely"] if placed.likely else []
     if placed.like:
         which = "which is in your library" if placed.owned else "which you marked"
-        parts.append(f"like “{shorten_text(placed.like, _LONGEST_TITLE)}”, {which}")
+        parts.append(f"like “{shorten_text(placed.like, title_lengths.IN_REASON)}”, {which}")
     if placed.words:
         parts.append(f"words: {', '.join(placed.words)}")
     return "; ".join(parts)

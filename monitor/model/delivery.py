@@ -29,6 +29,9 @@ class DeliveryState(StrEnum):
 State = DeliveryState
 
 
+# Names of configured subscriptions do not begin so: notices to the operator, and tests.
+NO_SUBSCRIPTION = "@"
+OPERATOR = "@operator"
 # Before the name of a subscription: a test, to its recipients.
 TEST = "@test "
 
@@ -75,6 +78,11 @@ class Delivery:
     def random_id(self) -> str:
         """The random part of the Message-ID: the same in every attempt, and in no other store."""
         return self.message_id.strip("<>").partition("@")[0]
+
+    @property
+    def is_digest(self) -> bool:
+        """Whether it is of a subscription; if not, it is a notice to the operator, or a test."""
+        return not self.subscription.startswith(NO_SUBSCRIPTION)
 
     @property
     def is_test(self) -> bool:

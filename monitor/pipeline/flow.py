@@ -22,6 +22,7 @@ from monitor.digest.wording import format_news
 from monitor.errors import DeferredError, StoreBusyError, StoreError, refuse_unknown
 from monitor.http.host_limits import patient
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
+from monitor.model.delivery import NO_SUBSCRIPTION
 from monitor.pipeline import embeddings
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, due_chunks
@@ -31,7 +32,7 @@ from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.look_up import drop_removed_services, look_up, queue
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.pipeline.runtime import NO_SUBSCRIPTION, Runtime
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.digests.incidents import down_groups
 

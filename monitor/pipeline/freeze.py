@@ -20,11 +20,12 @@ from monitor.channels.email.channel import message_id
 from monitor.digest.incident_words import name_subject
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
 from monitor.model import Delivery, Digest, Json, Notice, Rendered
+from monitor.model.delivery import OPERATOR
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
 from monitor.pipeline.fill_sections import list_missed
 from monitor.pipeline.library_fields import hide_lost
-from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
+from monitor.pipeline.runtime import Destination, Runtime
 from monitor.store.digests import deliveries, digests, freeze_digest, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.freeze_digest import Planned

@@ -12,9 +12,9 @@ from monitor.digest.page_paths import page_about
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
-from monitor.model.delivery import TEST
+from monitor.model.delivery import OPERATOR, TEST
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
-from monitor.pipeline.runtime import NO_SUBSCRIPTION, OPERATOR, Runtime
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -131,7 +131,7 @@ def add_failure(
 
 def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> None:
     """Open the incident of a delivery whose fate only a person can find out, but of no notice."""
-    if delivery.subscription.startswith(NO_SUBSCRIPTION) or not is_written_to(runtime, delivery):
+    if not delivery.is_digest or not is_written_to(runtime, delivery):
         return
     planned = format_moment(delivery.created_at, runtime.settings.timezone)
     what = f"delivery {delivery.id}, {title_of(runtime, delivery.subscription)}, {planned},"

@@ -30,6 +30,7 @@ from monitor.look_up.service import Service
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import Audience, FirstRun, GroupRule, Role, SourceLabel, Templates, Topic
+from monitor.model.delivery import OPERATOR
 from monitor.pipeline.unchanged import Unchanged
 from monitor.setting_types import Variables
 from monitor.signing import KeyRing
@@ -40,11 +41,6 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock
 from monitor.store.engine.processes import Origin, origin_of
 from monitor.store.topics.subscriptions import Subscribed
-
-# Names of configured subscriptions do not begin so: notices to the operator, and tests.
-NO_SUBSCRIPTION = "@"
-OPERATOR = "@operator"
-
 
 NO_VARIABLES = Variables()
 

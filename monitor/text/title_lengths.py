@@ -18,3 +18,7 @@ KEPT_OF_REFERENCE = 500
 IN_LIST = 300
 # When a service is asked about it: Hugging Face takes no more.
 ASKED = 250
+# In the reason of a paper, where it is another paper's or the one before.
+IN_REASON = 160
+# In a line that lists papers one behind another.
+IN_LINE = 60

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 from urllib.parse import quote, urlencode
 
@@ -30,6 +30,7 @@ from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
 from monitor.match.like import is_bar
 from monitor.model import Role
+from monitor.pipeline.incidents import title_of
 from monitor.pipeline.runtime import ConfiguredSource, Runtime, Subscription
 from monitor.resources import resource
 from monitor.text import MAX_DIGITS, whole_number
@@ -306,6 +307,7 @@ class Visit(Request):
             zone=self.zone,
             own_zone=self.runtime.settings.timezone,
             titles=self.runtime.titles,
+            title_of=partial(title_of, self.runtime),
             zones=self.site.zones,
             most_listed=MOST_LISTED,
             export_files=tuple(FILES.values()),

@@ -14,6 +14,7 @@ from monitor.digest.about import archive_link, stop_link, subject
 from monitor.digest.layout import batches, byte_count, fit
 from monitor.digest.wording import format_count, format_moment
 from monitor.model import Digest, DigestGroup, Json, Notice, Rendered, Templates
+from monitor.model.delivery import OPERATOR
 from monitor.signing import KeyRing
 from monitor.text import clean
 
@@ -62,7 +63,7 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
     text = templates.render("mail/notice.txt.j2", notice=notice)
     html = templates.render("mail/notice.html.j2", notice=notice)
     title = f"{clean(notice.subject)[:180]} ({format_moment(notice.at, notice.timezone)})"
-    return (Rendered(0, _body(title, text, html, notice.at, "@operator")),)
+    return (Rendered(0, _body(title, text, html, notice.at, OPERATOR)),)
 
 
 def _noting(shown: Digest) -> Digest:

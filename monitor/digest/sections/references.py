@@ -26,6 +26,7 @@ from monitor.model import (
     SourceLabel,
 )
 from monitor.model.paper_fields import IN_PAPERS
+from monitor.text import title_lengths
 
 _OF_CHANGE = "source at dated before after title_after url"
 # More than these wait for the next digest.
@@ -35,7 +36,6 @@ HEADING_OF_SAVED = "Papers you saved"
 # By whether a reader saved the paper.
 _WHOSE = {False: "in your references", True: "that you saved or rated"}
 _NAMED_CHANGES = 2
-_LONGEST_TITLE = 300
 _LONGEST_DETAIL = 200
 _LONGEST_KEY = 60
 _LONGEST_QUOTE = 400
@@ -162,8 +162,8 @@ def hide_others(digest: Digest, who: str) -> Digest:
 def show_event(event: ReferenceEvent, labels: Mapping[str, SourceLabel]) -> ReferenceEvent:
     """Return an event with readable texts, links that lead somewhere, and titles of sources."""
     label = labels.get(event.source)
-    title = shorten_text(readable_title(event.work.title), _LONGEST_TITLE)
-    title_after = shorten_text(readable_title(event.title_after), _LONGEST_TITLE)
+    title = shorten_text(readable_title(event.work.title), title_lengths.IN_LIST)
+    title_after = shorten_text(readable_title(event.title_after), title_lengths.IN_LIST)
     of_notice = dict(name.split(":", 1) for name in event.identity if ":" in name)
     return structs.replace(
         event,

@@ -10,10 +10,9 @@ from monitor.digest.sections.kind import SectionKind
 from monitor.digest.shown import readable_title
 from monitor.digest.wording import format_count, shorten_text
 from monitor.model import Digest, Paper, ReturnedPaper, StoredPaper
-from monitor.text import clean
+from monitor.text import clean, title_lengths
 
 _MOST_NAMED = 8
-_LONGEST_TITLE = 60
 _LONGEST_NAME = 40  # of a work, before the colon of its title
 _TWO_DAYS = timedelta(days=2)
 
@@ -43,7 +42,8 @@ def returned_papers(digest: Digest) -> str:
     if not digest.returned:
         return ""
     named = [
-        f"{shorten_text(clean(paper.title), _LONGEST_TITLE)}, {format_count(paper.lists, 'list')}"
+        f"{shorten_text(clean(paper.title), title_lengths.IN_LINE)}, "
+        f"{format_count(paper.lists, 'list')}"
         for paper in digest.returned[:_MOST_NAMED]
     ]
     if more := len(digest.returned) - len(named):

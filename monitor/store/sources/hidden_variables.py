@@ -12,6 +12,7 @@ import sqlalchemy as sa
 import structlog
 
 from monitor.errors import StoreError
+from monitor.model.delivery import NO_SUBSCRIPTION
 from monitor.model.incidents import SubjectKind
 from monitor.setting_types import Variables
 from monitor.store.digests.packed import body_of, pack, pack_body, unpack
@@ -142,7 +143,8 @@ def _hide_digests(tx: Transaction, variables: Variables, lines: Mapping[str, str
     digest, rendered = schema.digest.c, schema.rendered.c
     columns = sa.select(digest.id, digest.subscription)
     for id, subscription in tx.execute(columns).all():
-        hide = variables.hide if subscription.startswith("@") else partial(_replace, lines)
+        is_digest = not subscription.startswith(NO_SUBSCRIPTION)
+        hide = partial(_replace, lines) if is_digest else variables.hide
         of_digest = digest.id == id
         plain, packed = tx.execute(sa.select(digest.content, digest.packed).where(of_digest)).one()
         content = unpack(packed, Any) if packed else plain
