@@ -85,6 +85,12 @@ def test_each_length_of_titles_is_in_one_table():
     assert modules_where(cuts_a_title_itself, but=others) == set()
 
 
+def test_templates_cut_titles_where_the_table_says():
+    templates = "".join(each.read_text("utf-8") for each in resource("templates").rglob("*.j2"))
+    cuts = set(map(int, re.findall(r"title\|truncate\((\d+)", templates)))
+    assert cuts == {title_lengths.IN_LIST, title_lengths.IN_PREVIEW}
+
+
 def test_lengths_of_titles_differ_as_they_mean_different_things():
     lengths = [value for name, value in vars(title_lengths).items() if name.isupper()]
     assert sorted(set(lengths), reverse=True) == lengths

@@ -20,5 +20,7 @@ IN_LIST = 300
 ASKED = 250
 # In the reason of a paper, where it is another paper's or the one before.
 IN_REASON = 160
+# Behind the subject, where programs show the first words of a mail.
+IN_PREVIEW = 90
 # In a line that lists papers one behind another.
 IN_LINE = 60
