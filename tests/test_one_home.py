@@ -159,7 +159,10 @@ def words_states(path: Path) -> bool:
     ]
     by_state = any(sum("DeliveryState." in key for key in table) > 1 for table in tables)
     ours = {words for row in WORDS.values() for words in (row.to_reader, row.in_status)}
-    return by_state or len({text for text in texts_of(path) if text in ours - {"sent"}}) > 1
+    sentences = [words for words in ours if words.count(" ") > 3]
+    has_sentence = any(words in text for words in sentences for text in texts_of(path))
+    phrases = {text for text in texts_of(path) if text in ours - {"sent"}}
+    return by_state or has_sentence or len(phrases) > 1
 
 
 def test_each_state_of_a_delivery_has_its_words_in_one_table():

@@ -421,9 +421,10 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         if will_be_sent_again(view.tx, view.runtime, delivery, view.now):
             settle = f"it will be sent again automatically, unless you run `{command}`"
             remedy = "It will be sent again automatically, unless you say that it arrived."
+        fate = WORDS[DeliveryState.UNKNOWN].in_status
         yield Problem(
-            f"{what} may or may not have arrived: {settle}",
-            f"{title} may or may not have arrived",
+            f"{what} {fate}: {settle}",
+            f"{title} {fate}",
             (f"By {recipient}, {view.time(delivery.created_at)}.",),
             remedy,
             path_to("deliveries"),

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from monitor.channels.retry_policy import rest
 from monitor.digest import incident_words
+from monitor.digest.delivery_words import WORDS
 from monitor.digest.page_paths import page_about
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
@@ -136,7 +137,7 @@ def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: dat
     planned = format_moment(delivery.created_at, runtime.settings.timezone)
     what = f"delivery {delivery.id}, {title_of(runtime, delivery.subscription)}, {planned},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
-    error = f"{what} may or may not have arrived: {settle}"
+    error = f"{what} {WORDS[DeliveryState.UNKNOWN].in_status}: {settle}"
     stored_incidents.open_incident(tx, recipient_of(delivery), IncidentKind.UNCLEAR, now, error)
 
 

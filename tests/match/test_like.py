@@ -14,7 +14,15 @@ from monitor.match import (
     parse_topic,
     propose_words,
 )
-from monitor.match.like import BAR, LOWEST_BAR, MAX_WORDS, like_leaf
+from monitor.match.like import (
+    BAR,
+    EXAMPLE_WORDS,
+    EXAMPLES_WEIGHT,
+    LOWEST_BAR,
+    MAX_WORDS,
+    WHOLE,
+    like_leaf,
+)
 from monitor.match.meaning.closeness import as_closeness, least_words, share, whole
 from monitor.match.meaning.evaluate import View
 from monitor.match.search import search_expression
@@ -61,10 +69,28 @@ def test_examples_add_their_words_but_no_numbers():
     assert len(forms(" ".join(f"word{chr(97 + n)}{chr(98 + n % 7)}" for n in range(26)) * 9)) <= 40
 
 
+SYLLABLES = ("ka", "mo", "ri", "tu", "ne", "zo", "pi", "lu")
+MANY_WORDS = " ".join(a + b + c for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES)
+
+
 def test_a_long_text_has_its_heaviest_words():
-    syllables = ("ka", "mo", "ri", "tu", "ne", "zo", "pi", "lu")
-    text = " ".join(a + b + c for a in syllables for b in syllables for c in syllables)
-    assert len(forms(text)) == MAX_WORDS
+    assert len(forms(MANY_WORDS)) == MAX_WORDS
+
+
+def test_a_long_example_counts_no_more_than_a_short_one():
+    short, long = Paper("Wombats"), Paper("Quokkas", abstract=f"{MANY_WORDS} {'quokkas ' * 20}")
+    assert forms("", short, long)[:2] == ["wombat", "quokka"]
+
+
+def test_examples_have_their_heaviest_words_and_count_four_times_the_text():
+    learned = learn_words("wombats", [Paper("Examples", abstract=MANY_WORDS)])
+    [text] = [word.weight for word in learned if word.form == "wombat"]
+    assert len(learned) == EXAMPLE_WORDS + 1
+    assert text == pytest.approx(WHOLE / (1 + EXAMPLES_WEIGHT), abs=5)
+
+
+def test_of_words_that_weigh_the_same_the_alphabet_decides():
+    assert forms(" ".join(reversed(MANY_WORDS.split()))) == forms(MANY_WORDS)
 
 
 def test_another_script_has_words_as_well():
