@@ -21,6 +21,7 @@ from monitor.match.like import (
     LOWEST_BAR,
     MAX_WORDS,
     WHOLE,
+    days_covered,
     like_leaf,
 )
 from monitor.match.meaning.closeness import as_closeness, least_words, share, whole
@@ -168,6 +169,24 @@ def test_a_bar_that_is_put_lets_through_what_it_was_put_for():
     closest = sorted([0.9, 0.8, 0.45, 0.45, *([0.1] * 996)], reverse=True)
     bar = choose_bar(closest, 1_000, 2, LikeText("x", at_most=1))
     assert bar > 0.45 and sum(near >= bar for near in closest) == 2
+
+
+def test_a_bar_is_one_at_most_so_that_a_paper_can_reach_it():
+    assert choose_bar([1.0] * 1_000, 1_000, 2, LikeText("x", at_most=1)) == 1.0
+
+
+def test_an_archive_that_came_in_an_hour_counts_as_days():
+    assert [days_covered(*pair) for pair in ((5_000, 0.04), (300, 0.04), (300, 9.0))] == [10, 1, 9]
+
+
+def test_few_telling_words_are_proposed_and_none_that_the_topic_has():
+    common = [Paper("Browsers", abstract=f"{MANY_WORDS} agents") for _ in range(4)]
+    changes = propose_words(learn_words("browsers"), common, [])
+    assert len(changes) == 6 and "browser" not in [change.word.casefold() for change in changes]
+    here_and_there = [Paper("Gulls"), Paper("Gulls"), Paper("Herring"), Paper("Cranes")]
+    assert propose_words((), common, common) == ()
+    [gull] = propose_words((), here_and_there, [Paper("Herring"), Paper("Cranes")])
+    assert gull.word.casefold() == "gulls"
 
 
 def test_answers_propose_words():
