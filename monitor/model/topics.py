@@ -84,7 +84,7 @@ class Topic(msgspec.Struct, frozen=True):
             return self.query
         file = self.like.file.rpartition("/")[2]
         named = filter(None, [" ".join(self.like.text.split()), *self.like.papers, file])
-        return " ".join(filter(None, [self.query, f"like: {', '.join(named)}"]))
+        return ", and ".join(filter(None, [self.query, f"like: {', '.join(named)}"]))
 
 
 class Keyword(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def test_a_topic_shows_its_words(house: House) -> None:
         assert "Version 2" in client.get("/topics/browsing").text
         assert client.get("/topics/browsing/relearn").status_code == 405
         listed = client.get("/topics").text
-        assert f"like: {TEXT}" in listed
+        assert f">like: {TEXT}<" in listed and f">agent, and like: {TEXT}<" in listed
 
 
 def test_the_bar_moves_and_the_topic_to_copy_with_it(house: House) -> None:
