@@ -36,8 +36,9 @@ def answer(*rows: object) -> bytes:
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_have_length_1(client: Client):
-    first, second, again = client.ask(["agents plan", "olives and vines", "agents plan"])
-    assert first == again != second
+    first, second, again = client.ask(["agents plan", "agents plan", "olives and vines"])
+    assert first == second != again
+    assert [first] == client.ask(["agents plan"])
     assert isclose(sum(number * number for number in first), 1.0, rel_tol=1e-5)
     assert len(second) == LENGTH
 
@@ -61,6 +62,15 @@ def test_an_answer_that_is_not_whole_and_valid_counts_as_none(
         client.ask(["agents plan", "olives"], LENGTH)
     statuses = {Fault.BROKEN: 500, Fault.UNKNOWN_KEY: 401, Fault.REFUSED: 400, Fault.LATER: 429}
     assert raised.value.status == statuses.get(fault, 307 if fault is Fault.MOVED else 0)
+
+
+def test_a_longer_answer_than_its_vectors_can_be_is_refused(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    assert client.ask(["agents plan"])
+    monkeypatch.setattr(module, "MOST_BYTES", 200)
+    with pytest.raises(FetchError, match="larger than"):
+        client.ask(["agents plan"])
 
 
 def test_a_pause_that_is_asked_for_is_named(server: EmbeddingServer, client: Client):

@@ -123,7 +123,7 @@ def _misbehaving(fault: Fault, rows: list[list[float]]) -> Answer:
         case Fault.WORDS:
             return Answer(body=body.replace(b"0.01", b'"near"'))
         case Fault.DEEP:
-            return Answer(body=b'{"data": ' + b"[" * 100_000)
+            return Answer(body=b'{"usage": ' + b"[" * 100_000)
         case Fault.HTML:
             return Answer(body=b"<html><body>Sign in</body></html>")
         case Fault.EMPTY:
@@ -131,7 +131,7 @@ def _misbehaving(fault: Fault, rows: list[list[float]]) -> Answer:
         case Fault.HALF:
             return Answer(body=body[: len(body) // 2])
         case Fault.CUT:
-            return Answer(body=body[: len(body) // 2], length=len(body))
+            return Answer(body=body, length=len(body) + 1)
         case Fault.MOVED:
             return Answer(307, headers={"Location": "http://127.0.0.1/v1/embeddings"})
         case Fault.LATER:
