@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import timedelta
 from threading import Thread
 
 import pytest
@@ -14,11 +16,13 @@ from monitor.commands.like_trial import like_of, relearn, try_like, words_of_top
 from monitor.commands.status import status
 from monitor.commands.topic_trial import topic_warnings
 from monitor.errors import UsageError
+from monitor.match.like import MOST_EXAMPLES
 from monitor.model import LikeText, LikeWords, Topic
 from monitor.pipeline import like_topics
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine import schema
+from monitor.store.retention import purge
 from monitor.store.topics import like_words, matches
 from tests.house import AGENTS, BANDITS, House
 from tests.patience import PATIENCE, wait
@@ -205,6 +209,31 @@ def test_examples_are_read_from_a_file_and_from_the_store(liking: House):
     liking.ingest(WEB)
     [words] = versions(liking)
     assert words.examples == 1 and {word.form for word in words.words} == {"browser", "agent"}
+
+
+def test_the_last_papers_of_a_long_file_are_its_examples(liking: House):
+    entries = [f"@article{{a{n}, title={{Agents in the Browser {n}}}}}" for n in range(301)]
+    (liking.folder / "refs.bib").write_text("\n".join(["@article{a, title={Gulls}}", *entries]))
+    liking.settings["topics"]["browsing"]["like"] = {"file": "refs.bib"}
+    liking.ingest(WEB)
+    [words] = versions(liking)
+    assert words.examples == MOST_EXAMPLES
+    assert {word.form for word in words.words} == {"browser", "agent"}
+
+
+def test_a_paper_whose_text_was_deleted_is_no_example(liking: House):
+    record = {"title": WEB[0], "abstract": WEB[1], "arxiv_id": "2307.13854"}
+    (liking.folder / "dumps" / "a.jsonl").write_text(json.dumps(record))
+    liking.settings["sources"]["ids"] = {"kind": "jsonl", "path": "dumps/*.jsonl"}
+    liking.settings["topics"]["browsing"]["like"] = {"text": TEXT, "papers": ["arxiv:2307.13854"]}
+    liking.ingest()
+    assert versions(liking)[0].examples == 1
+    with liking.opened() as app:
+        with app.runtime.database.ingesting() as tx:
+            later = app.runtime.clock.now() + timedelta(days=1)
+            assert purge(tx, later, None, later, 10) == 1
+        words = relearn(app.runtime, "browsing").words
+    assert (words.examples, words.missing) == (0, ("arxiv:2307.13854",))
 
 
 def test_a_file_that_is_cut_off_is_said_and_stops_no_other_topic(liking: House):
