@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum, auto
 
 NEAREST_NAMES = 3
 _LISTED = 12
@@ -47,8 +48,21 @@ class ConfigError(MonitorError):
         self.faults = tuple(faults)
 
 
+class Remedy(Enum):
+    """A remedy for which hints name a command or an option, and pages have words of their own."""
+
+    LIST_DELIVERIES = auto()
+    SETTLE_DELIVERY = auto()
+    LIFT_SUPPRESSION = auto()
+    STOP_UNCONFIGURED = auto()
+
+
 class UsageError(MonitorError):
-    """A name, number or time on the command line is invalid."""
+    """A name, number or time that a command or a form was given is invalid."""
+
+    def __init__(self, message: str, hint: str = "", remedy: Remedy | None = None) -> None:
+        super().__init__(message, hint)
+        self.remedy = remedy
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:

@@ -10,7 +10,7 @@ from shlex import quote
 from monitor.commands.subscriptions import recipients_of
 from monitor.digest.incident_words import LIFT
 from monitor.digest.wording import format_moment, zone_name
-from monitor.errors import UsageError, nearest
+from monitor.errors import Remedy, UsageError, nearest
 from monitor.model import Suppression
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
@@ -39,6 +39,7 @@ def suppress(
             raise UsageError(
                 f"{recipient!r} is not a recipient {of}{near}",
                 "--force, or the box on the page, stops an address that is yet to come",
+                Remedy.STOP_UNCONFIGURED,
             )
         suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
 

@@ -18,7 +18,7 @@ import structlog
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.digest.incident_words import name_subject
-from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
+from monitor.errors import MonitorError, Remedy, StoreError, TemplateError, UsageError
 from monitor.model import Delivery, Digest, Json, Notice, Rendered
 from monitor.model.delivery import OPERATOR
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
@@ -259,7 +259,8 @@ def render_again(runtime: Runtime, delivery_id: int) -> bool:
             subject = Subject(SubjectKind.CHANNEL, delivery.channel)
             stored_incidents.end_incident(tx, subject, IncidentKind.NOT_RENDERED, now)
     if not waiting:
-        raise UsageError(f"delivery {delivery_id} is not sent any more", "see `deliveries`")
+        message = f"delivery {delivery_id} is not sent any more"
+        raise UsageError(message, "see `deliveries`", Remedy.LIST_DELIVERIES)
     return True
 
 

@@ -57,7 +57,7 @@ def show_error(request: Request, error: Exception) -> Response:
             message = "There is no such page." if is_missing else error.detail
             return visit.show_problem(error.status_code, message)
         case UsageError():  # the address names what is not there
-            return visit.show_problem(404, error.message, error.hint)
+            return visit.show_problem(404, error.message, error.hint, error.remedy)
         case QueryError() if visit.asks_for_json:
             return JSONResponse({"error": str(error), "position": error.position}, 400)
         case QueryError():

@@ -144,7 +144,7 @@ async def handle_form(handler: FormHandler, request: Request) -> Response:
     try:
         return await run_in_threadpool(handler, visit, fields)
     except UsageError as error:
-        problem = Problem(409, error.message, error.hint)
+        problem = Problem(409, error.message, error.hint, error.remedy)
         if again := await _show_again(visit, fields, problem):
             return again
         return await run_in_threadpool(visit.show_problem, *problem)

@@ -28,6 +28,7 @@ from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
+from monitor.errors import Remedy
 from monitor.match.like import is_bar
 from monitor.model import Role
 from monitor.pipeline.incidents import title_of
@@ -104,6 +105,7 @@ class Problem(NamedTuple):
     status: int
     message: str
     hint: str = ""
+    remedy: Remedy | None = None
 
 
 class Visit(Request):
@@ -318,15 +320,17 @@ class Visit(Request):
         )
         return HTMLResponse(content, status)
 
-    def show_problem(self, status: int, message: str, hint: str = "") -> Response:
+    def show_problem(
+        self, status: int, message: str, hint: str = "", remedy: Remedy | None = None
+    ) -> Response:
         """Return a page that explains why a request failed; programs get JSON or plain text."""
         text = f"{message} ({hint})" if hint else message
         if self.asks_for_json:
             return JSONResponse({"error": text}, status)
         if self.path.endswith((".bib", ".ris", ".csv")):
             return PlainTextResponse(f"{text}\n", status)
-        _, message, hint = _on_pages(Problem(status, message, hint))
-        return self.show("problem", status, code=status, message=message, hint=hint)
+        shown = _on_pages(Problem(status, message, hint, remedy))
+        return self.show("problem", status, code=status, message=shown.message, hint=shown.hint)
 
 
 def told_apart(titles: Mapping[str, str]) -> dict[str, str]:
@@ -347,26 +351,22 @@ def name_of(text: str, titles: Mapping[str, str]) -> str:
     return names[0] if len(names) == 1 else text
 
 
-# The remedies on pages for those that commands name.
-_REMEDIES = {
-    "--force": "Tick “not configured yet” to stop an address that is yet to come.",
-    "deliveries resolve": "On the page Deliveries, choose whether it arrived.",
-    "suppressions lift": "On the page Deliveries, press Resume beside the recipient.",
-    "`deliveries`": "The page Deliveries lists them.",
+REMEDIES = {
+    Remedy.STOP_UNCONFIGURED: "Tick “not configured yet” to stop an address that is yet to come.",
+    Remedy.SETTLE_DELIVERY: "On the page Deliveries, choose whether it arrived.",
+    Remedy.LIFT_SUPPRESSION: "On the page Deliveries, press Resume beside the recipient.",
+    Remedy.LIST_DELIVERIES: "The page Deliveries lists them.",
 }
 
 
 def _on_pages(problem: Problem) -> Problem:
     """Return a problem in sentences, and in the words of pages."""
-    message, hint = as_sentence(problem.message), as_sentence(_for_pages(problem.hint))
-    return Problem(problem.status, message, hint)
+    hint = REMEDIES[problem.remedy] if problem.remedy else _without_commands(problem.hint)
+    return Problem(problem.status, as_sentence(problem.message), as_sentence(hint))
 
 
-def _for_pages(hint: str) -> str:
-    """Return a hint in the words of pages, without the clauses that only name a command."""
-    for command, remedy in _REMEDIES.items():
-        if command in hint:
-            return remedy
+def _without_commands(hint: str) -> str:
+    """Return a hint without the clauses that name a command or an option."""
     return "; ".join(part for part in hint.split("; ") if not ("--" in part or "`" in part))
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from monitor.app import App
 from monitor.channels.email.channel import SMTP_SERVER
 from monitor.digest.wording import format_moment
+from monitor.errors import Remedy
 from monitor.model import Delivery, DeliveryState
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.pipeline import incidents
@@ -21,6 +22,7 @@ from monitor.store.digests import deliveries
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import schema
 from monitor.store.sources import reading_state, runs
+from monitor.web.site import REMEDIES
 from tests.house import AGENTS, APART, BANDITS, House
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, SAME_ORIGIN, closed_pages, pages, suppressed
@@ -240,6 +242,15 @@ def test_errors_of_forms_are_sentences_of_the_page(
     text = html.unescape(answer.text)
     assert message in text and hint in text
     assert "--" not in text.replace("<!--", "") and "paper-monitor" not in text
+
+
+def test_each_remedy_has_words_of_pages(lived: House) -> None:
+    assert REMEDIES.keys() == {*Remedy}
+    with pages(lived) as (app, client):
+        with app.runtime.database.writing() as tx:
+            tx.execute(sa.update(schema.delivery).values(state=DeliveryState.UNKNOWN))
+        answer = client.post("/deliveries/1/retry", headers=SAME_ORIGIN)
+    assert "On the page Deliveries, choose whether it arrived." in answer.text
 
 
 def test_the_login_page_says_what_this_is_and_where_the_token_was_set(lived: House) -> None:

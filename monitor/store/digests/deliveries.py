@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.errors import UsageError
+from monitor.errors import Remedy, UsageError
 from monitor.model import Delivery, DeliveryState, Rendered
 from monitor.model.delivery import TEST
 from monitor.store.digests.packed import body_of
@@ -117,7 +117,8 @@ def get(tx: Transaction, delivery_id: int) -> Delivery:
     """Return a delivery. Raises UsageError if there is none with this number."""
     rows = with_bodies(tx, [delivery_id])
     if not rows:
-        raise UsageError(f"there is no delivery {delivery_id}", "`deliveries` lists them")
+        message = f"there is no delivery {delivery_id}"
+        raise UsageError(message, "`deliveries` lists them", Remedy.LIST_DELIVERIES)
     return rows[0]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from monitor.errors import UsageError
+from monitor.errors import Remedy, UsageError
 from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.model.delivery import TEST
 from monitor.store.digests import deliveries
@@ -350,7 +350,8 @@ def retry(tx: Transaction, delivery_id: int, now: datetime, sent_again: str = ""
         raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
     if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
         hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
-        raise UsageError(f"delivery {delivery_id}: {delivery.recipient} is suppressed", hint)
+        message = f"delivery {delivery_id}: {delivery.recipient} is suppressed"
+        raise UsageError(message, hint, Remedy.LIFT_SUPPRESSION)
     may_be_retried = _is_in(delivery_id, *RETRIED_BY_HAND)
     handed_off_at = sa.case((_delivery.handed_off_at.is_not(None), sa.literal(now, Instant)))
     values = {"next_attempt_at": None, "handed_off_at": handed_off_at, "withheld_at": None}
@@ -358,9 +359,10 @@ def retry(tx: Transaction, delivery_id: int, now: datetime, sent_again: str = ""
         state = deliveries.get(tx, delivery_id).state
         if sent_again:
             hint = f"now: `paper-monitor deliveries resolve {delivery_id} resend`"
-            raise UsageError(
-                f"delivery {delivery_id} is {state}: it is sent again {sent_again}", hint
-            )
-        ask = "report whether it arrived with deliveries resolve"
-        hint = ask if state is DeliveryState.UNKNOWN else ""
-        raise UsageError(f"delivery {delivery_id} is {state} and is not tried again", hint)
+            message = f"delivery {delivery_id} is {state}: it is sent again {sent_again}"
+            raise UsageError(message, hint, Remedy.SETTLE_DELIVERY)
+        message = f"delivery {delivery_id} is {state} and is not tried again"
+        if state is DeliveryState.UNKNOWN:
+            hint = "report whether it arrived with deliveries resolve"
+            raise UsageError(message, hint, Remedy.SETTLE_DELIVERY)
+        raise UsageError(message)
