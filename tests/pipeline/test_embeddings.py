@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
@@ -10,6 +11,7 @@ import pytest
 from monitor.commands.explain import explain
 from monitor.commands.status import status
 from monitor.embeddings import server as embedding_server_module
+from monitor.model import ChangeKind
 from monitor.model.embeddings import EmbeddingState
 from monitor.pipeline import embeddings, flow
 from monitor.pipeline.compose import compose
@@ -110,6 +112,32 @@ def test_a_paper_just_below_the_bar_is_added_once_and_the_model_named(
         state = status(app.runtime).embeddings
         assert state and (state.added, state.answered, state.waiting) == (1, 10, 0)
     assert liking.run_after(days=1) == {}
+
+
+def test_a_paper_of_which_earlier_news_matched_is_not_added(liking: House):
+    liking.settings["topics"]["browsing"]["news"] = ["new", "revised"]
+    liking.settings["sources"]["ids"] = {
+        "kind": "jsonl",
+        "path": "dumps/*.jsonl",
+        "first_run": "deliver",
+    }
+
+    def version(number: int, abstract: str) -> None:
+        record = {"title": ADDED[0], "abstract": abstract, "arxiv_id": "2307.13854"}
+        text = json.dumps(record | {"version": number})
+        (liking.folder / "dumps" / f"{number}.jsonl").write_text(text)
+
+    liking.run(*NEAR)
+    version(1, "They click in the web browser of a phone.")
+    assert liking.run_after(minutes=5) == {"lab": 1}
+    version(2, ADDED[1])
+    assert liking.run_after(minutes=5) == {}
+    assert liking.run_after(minutes=5) == {}
+    with liking.opened() as app:
+        kinds = [change.kind for change in explain(app.runtime, ADDED[0]).origin.changes]
+        assert kinds == [ChangeKind.NEW, ChangeKind.REVISED]
+        state = status(app.runtime).embeddings
+        assert state and state.added == 0
 
 
 def test_the_mail_and_the_page_say_that_a_model_added_it(liking: House):
