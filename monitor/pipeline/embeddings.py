@@ -175,8 +175,9 @@ class _Asking:
         texts = {topic.name: text for topic in topics if (text := text_of_topic(topic))}
         with self.runtime.database.reading() as tx:
             known = stored.topics(tx, model)
+            keep = shared_store.keeps_others(tx, self.runtime)
         gone = known.keys() - texts.keys()
-        if gone:
+        if gone and not keep:
             with self.runtime.database.writing() as tx:
                 stored.forget_topics(tx, model, gone)
         missing = [
@@ -348,11 +349,12 @@ def _add_near(runtime: Runtime, server: EmbeddingServer, topics: Iterable[Topic]
     now, model = runtime.clock.now(), server.model
     _choose_least(runtime, server)
     with runtime.database.reading() as tx:
-        rows = stored.undecided(tx)
+        names, rows = {topic.name for topic in topics}, stored.undecided(tx)
+        if shared_store.keeps_others(tx, runtime):
+            rows = [(row, at) for row, at in rows if row.topic in names]
         known = stored.topics(tx, model)
         ids = {row.paper_id for row, _ in rows}
         vectors, matched = stored.vectors(tx, model, ids), stored.matched(tx, ids)
-    names = {topic.name for topic in topics}
     added, decided = [], []
     for row, at in rows:
         topic = known.get(row.topic)

@@ -20,6 +20,7 @@ from monitor.store.engine import schema
 from monitor.store.engine.processes import Activation, Origin
 from monitor.store.topics import judgements
 from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.servers.embeddings import embedding_server
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 WARNING = "store used by two configurations"
@@ -133,6 +134,24 @@ def test_ratings_of_the_other_configuration_stay(houses: tuple[House, House]) ->
     for house in (bob, ada):
         house.run()
     assert ratings(ada) == 1
+
+
+def test_a_model_is_sent_the_texts_of_both_once(houses: tuple[House, House]) -> None:
+    with embedding_server() as server:
+        for house, text in zip(houses, ("agents in a browser", "folding of proteins"), strict=True):
+            house.settings["topics"] = {f"of-{text[:6]}": {"like": text}}
+            house.settings["embeddings"] = {
+                "url": server.url,
+                "model": "tiny",
+                "allow_private": True,
+            }
+        for house in houses * 4:
+            house.run()
+        assert problems(houses[0]) and len(server.texts) > 1
+        before = len(server.texts)
+        for house in houses * 2:
+            house.run()
+        assert len(server.texts) == before
 
 
 def test_a_single_run_beside_a_service_removes_nothing_of_it(houses: tuple[House, House]) -> None:
