@@ -33,11 +33,13 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
             warnings += settings.warnings
             may_repeat = settings.may_repeat
             if settings.templates:
+                # It imports Jinja, which a check without templates does without.
                 from monitor.commands.sample_digest import template_faults
 
                 faults += template_faults(settings.templates, settings.channels)
             has_examples = any(t.like and t.like.file for t in settings.topics.values())
             if has_examples or not _is_missing(settings.store):
+                # It imports the store, which the first check has not.
                 from monitor.commands.topic_trial import topic_warnings
 
                 warnings += topic_warnings(settings)
@@ -65,6 +67,7 @@ def _show_valid(config: Path, may_repeat: Sequence[str]) -> None:
 
 
 def _active_queries(url: str) -> Mapping[str, str]:
+    # The store, which the first check has not.
     from monitor.commands.topic_trial import PATIENCE
     from monitor.store.engine.opening import queries_in_force
 

@@ -3,6 +3,8 @@
 It only wakes workers: tables, unique keys and claims decide what to do. A job that runs twice
 does nothing the second time, a lost job is queued again at the next tick, and a job that already
 waits is not queued twice (its queueing lock).
+
+Procrastinate is an extra: functions import it, so that this module can be imported without.
 """
 
 from __future__ import annotations

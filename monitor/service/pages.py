@@ -150,7 +150,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def main(descriptor: int) -> int:
     """Serve on a socket that is open already, until the input ends; return an exit status."""
-    from monitor.web.server import serving_pages
+    from monitor.web.server import serving_pages  # not for `serve`, which starts this
 
     use_one_arena()
     set_up_logging(logging.INFO)

@@ -2,6 +2,7 @@
 
 Each `serve` queues, at every tick, the steps that may be due; each `worker` runs queued steps, and
 queues those that follow (see `pipeline/flow.py`). Large ones are cut into jobs of `BATCH_SIZE`.
+Procrastinate is imported where jobs are taken: see `job_queue.py`.
 """
 
 from __future__ import annotations
