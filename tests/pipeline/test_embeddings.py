@@ -11,6 +11,7 @@ import pytest
 from monitor.commands.explain import explain
 from monitor.commands.status import status
 from monitor.embeddings import server as embedding_server_module
+from monitor.embeddings.server import MOST_CHARS
 from monitor.model import ChangeKind
 from monitor.model.embeddings import EmbeddingState
 from monitor.pipeline import embeddings, flow
@@ -88,6 +89,12 @@ def test_texts_and_what_is_near_are_sent_once(liking: House, server: EmbeddingSe
     asked = server.requests
     liking.run_after(days=1)
     assert server.requests == asked
+
+
+def test_long_texts_are_sent_without_their_ends(liking: House, server: EmbeddingServer):
+    liking.settings["topics"]["browsing"]["like"] = f"{TEXT} {TEXT * 50}"
+    liking.run((NEAR[0][0], f"{NEAR[0][1]} {FAR * 50}"))
+    assert [len(text) for text in server.texts] == [MOST_CHARS] * 2
 
 
 def test_a_key_goes_along(liking: House, server: EmbeddingServer):
