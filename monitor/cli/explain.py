@@ -58,7 +58,8 @@ def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tupl
         why = f": {describe(seen.recognised)}" if seen.recognised else ""
         yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{why}"
     for one in explanation.look_ups:
-        yield "Looked up", describe_look_up(one, titles)
+        when = f", {at(one.asked_at)}" if one.asked_at else ""
+        yield "Looked up", f"{describe_look_up(one, titles)}{when}"
     for answer in explanation.followed:
         yield "Since saved", f"{describe_followed(answer, titles)}, asked {at(answer.asked)}"
     for joined in explanation.joined:

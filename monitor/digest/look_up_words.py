@@ -57,6 +57,8 @@ def describe_look_up(look_up: LookUp, titles: Mapping[str, str]) -> str:
     because = ""
     if look_up.state is LookUpState.CONTRADICTED:
         because = f", paper {answered.other}" if answered.other else ""
+        if answered.service:
+            because += f" than that of {titles.get(answered.service, answered.service)}"
         because += f" ({describe(answered.reasons)})" if answered.reasons else ""
     elif answered.error:
         because = f": {answered.error}"

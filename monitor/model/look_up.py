@@ -106,9 +106,9 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """The answer of a service about a paper, and its effect.
 
     `fields` and `schemes` of identifiers were filled in. `reasons` say
-    what speaks against a contradicted answer, `other` which stored paper does. Of a paper that
-    a reader saved, `work` is its record when that was first noticed, and `changes` what the answer
-    reports of it.
+    what speaks against a contradicted answer, `other` which stored paper does, `service` whose
+    answer does. Of a paper that a reader saved, `work` is its record when that was first noticed,
+    and `changes` what the answer reports of it.
     """
 
     record: Paper | None = None
@@ -121,6 +121,7 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     joined: JoinedPaper | None = None
     work: Paper | None = None
     changes: tuple[ReferenceEvent, ...] = ()
+    service: str = ""
 
 
 class LookUp(msgspec.Struct, frozen=True):

@@ -344,7 +344,12 @@ def _judge_one(
 ) -> _Judged:
     others = {one.service: one.answered.record for one in earlier if one.answered.record}
     judgement = judge(stored.paper, records, others)
-    answered = Answered(judgement.record, judgement.evidence, reasons=judgement.reasons)
+    answered = Answered(
+        judgement.record,
+        judgement.evidence,
+        reasons=judgement.reasons,
+        service=judgement.service,
+    )
     if judgement.outcome is not LookUpOutcome.FOUND or judgement.record is None:
         state = _UNFILLED[judgement.outcome]
         return _Judged(asked, stored, earlier, state, answered, stored.paper)

@@ -12,6 +12,7 @@ import pytest
 
 from monitor.commands.look_up import look_up_papers, unfill
 from monitor.commands.status import status
+from monitor.digest.look_up_words import describe_look_up
 from monitor.errors import UsageError
 from monitor.identity import looked_up
 from monitor.identity.looked_up import Judgement
@@ -144,6 +145,25 @@ def test_a_false_answer_delays_and_fills_nothing(
         assert found["arxiv"] in (LookUpState.FAILED, LookUpState.NOT_FOUND)
         assert found["huggingface"] is LookUpState.FILLED
         assert only_paper(house).paper.authors == PLANS.authors
+
+
+def test_an_answer_that_contradicts_another_service_names_it(house: House) -> None:
+    first = replace(PLANS, arxiv="", at=frozenset(["semantic-scholar"]))
+    other = replace(
+        PLANS, abstract=FOLDING[1], arxiv="", doi="10.5555/p", at=frozenset(["crossref"])
+    )
+    house.settings["sources"]["list"] = {"kind": "jsonl", "path": "1.jsonl", "first_run": "deliver"}
+    row = {"title": PLANS.title, "authors": list(PLANS.authors), "abstract": "Of language agents."}
+    (house.folder / "1.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with look_up_services([first, other]) as services:
+        asks(house, services, "semantic-scholar", "crossref")
+        assert house.run() == {"lab": 1}
+    rows = house.read(look_ups.of_papers, [only_paper(house).id])
+    by_service = {row.service: row for row in rows[1]}
+    assert by_service["semantic-scholar"].state is LookUpState.FILLED
+    shown = describe_look_up(by_service["crossref"], {"semantic-scholar": "Semantic Scholar"})
+    assert "is another one than that of Semantic Scholar (abstracts agree" in shown
+    assert not only_paper(house).paper.identifiers("doi")
 
 
 def test_a_service_that_fails_is_tried_three_times_a_day_apart(house: House) -> None:
