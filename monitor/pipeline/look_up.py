@@ -279,6 +279,9 @@ class _Round(ServiceRound):
         others = [(one, LookUpState.FAILED, said) for one in asked if one.attempts < ATTEMPTS]
         look_ups.settle_all(tx, last)
         look_ups.settle_all(tx, others, now + BETWEEN_ATTEMPTS)
+        self.pass_on(tx, asked, now)
+
+    def pass_on(self, tx: Transaction, asked: Sequence[LookUp], now: datetime) -> None:
         _wait_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
 
 

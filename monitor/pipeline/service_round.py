@@ -15,7 +15,13 @@ from typing import ClassVar
 
 import structlog
 
-from monitor.errors import DeferredError, FetchError, StoreError, ValueRefusedError
+from monitor.errors import (
+    DeferredError,
+    FetchError,
+    StoreError,
+    ValueRefusedError,
+    WaitError,
+)
 from monitor.look_up.service import Service
 from monitor.model import Paper
 from monitor.model.incidents import Subject, SubjectKind
@@ -62,6 +68,9 @@ class ServiceRound(ABC):
     def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
         """Store that there is no answer about papers."""
 
+    def pass_on(self, tx: Transaction, asked: Sequence[LookUp], now: datetime) -> None:
+        """Let papers that this service cannot be asked about now wait for the next one."""
+
     @property
     def most_requests(self) -> int:
         """The requests a day after which nothing more is asked for this purpose."""
@@ -99,10 +108,8 @@ class ServiceRound(ABC):
             return True
         try:
             records = self.service.ask(question)
-        except DeferredError as fault:  # its host was busy, or the service stops: nothing was sent
-            log.debug("look-up deferred", service=self.service.name, reason=str(fault))
-            with runtime.database.writing() as tx:
-                look_ups.put_back(tx, asked, now + SHORTEST_REST, self.purpose)
+        except (DeferredError, WaitError) as fault:
+            self._put_back(asked, fault)
             return False
         except FetchError as fault:
             self._note_failure(asked, str(fault), None if fault.status in REFUSED else fault)
@@ -112,6 +119,21 @@ class ServiceRound(ABC):
         else:
             self._store_or_split(asked, records)
         return True
+
+    def _put_back(self, asked: Sequence[LookUp], fault: DeferredError | WaitError) -> None:
+        """Let papers wait again of which nothing was sent, and for the next service meanwhile.
+
+        The host of the service was busy, or asked a source of ours for a pause, or this process
+        stops.
+        """
+        runtime, now = self.runtime, self.runtime.clock.now()
+        pause = fault.retry_after if isinstance(fault, WaitError) else None
+        until = now + max(pause or SHORTEST_REST, SHORTEST_REST)
+        log.debug("look-up deferred", service=self.service.name, reason=str(fault))
+        with runtime.database.writing() as tx:
+            look_ups.put_back(tx, asked, until, self.purpose)
+            look_ups.put_off(tx, self.service.name, until, self.purpose)
+            self.pass_on(tx, asked, now)
 
     def _store_or_split(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
         """Store the answer about papers together; if that fails, about each of them alone."""

@@ -22,8 +22,10 @@ from monitor.model.look_up import LookUpState
 from monitor.pipeline import asked_service, flow, look_up
 from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
+from monitor.setting_types import Variables
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
+from monitor.store.sources.reading_state import Servers
 from tests.counting import statements
 from tests.house import AGENTS, FOLDING, House, all_papers
 from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
@@ -190,6 +192,27 @@ def test_a_service_that_fails_for_an_hour_is_an_incident(house: House) -> None:
         services.has([PLANS])
         house.run_after(hours=25)
         assert house.problems() == ()
+
+
+def test_a_pause_that_a_source_was_asked_for_is_no_attempt(
+    house: House, services: LookUpServices
+) -> None:
+    services.has([replace(PLANS, at=frozenset(["arxiv"]))])
+    asks(house, services, "arxiv", "huggingface")
+    house.ingest(AGENTS)
+    server = services.url("arxiv").removeprefix("http://")
+    with house.opened() as app:
+        memory = Servers(app.runtime.database, house.clock, Variables())
+        memory.record_wait(server, timedelta(minutes=10), "it answered 429")
+        assert look_up.look_up(app.runtime) == 0
+        assert (services.count("arxiv"), services.count("huggingface")) == (0, 1)
+        report = status(app.runtime, probe=False)
+        assert report.look_up and report.look_up.services[0].ok
+        assert states(house)["arxiv"] is LookUpState.WAITING
+        house.clock.move(minutes=11)
+        assert look_up.look_up(app.runtime) == 1
+    [asked] = [row for row in house.read(look_ups.of_papers, [1])[1] if row.service == "arxiv"]
+    assert asked.attempts == 1
 
 
 def test_requests_of_a_day_are_bounded(house: House, services: LookUpServices) -> None:
