@@ -21,6 +21,7 @@ import structlog
 from monitor.digest.wording import format_news
 from monitor.errors import DeferredError, StoreBusyError, StoreError, refuse_unknown
 from monitor.http.host_limits import patient
+from monitor.look_up.service import DEADLINE
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.model.delivery import NO_SUBSCRIPTION
 from monitor.pipeline import embeddings
@@ -238,7 +239,9 @@ class Once:
         runtime = self.runtime
         failed = {} if failed is None else failed
         match(runtime)
-        if runtime.services and look_up(runtime, runtime.look_up_wait.total_seconds()):
+        # The request that is begun last ends in time, too.
+        seconds = (runtime.look_up_wait - DEADLINE).total_seconds()
+        if runtime.services and look_up(runtime, seconds):
             match(runtime)
         embed(runtime, embeddings.WAIT.total_seconds())
         composed = compose(

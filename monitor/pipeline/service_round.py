@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
@@ -22,6 +23,7 @@ from monitor.errors import (
     ValueRefusedError,
     WaitError,
 )
+from monitor.http.host_limits import patient
 from monitor.look_up.service import Service
 from monitor.model import Paper
 from monitor.model.incidents import Subject, SubjectKind
@@ -107,7 +109,8 @@ class ServiceRound(ABC):
         if not asked:
             return True
         try:
-            records = self.service.ask(question)
+            with self._patience():
+                records = self.service.ask(question)
         except (DeferredError, WaitError) as fault:
             self._put_back(asked, fault)
             return False
@@ -119,6 +122,12 @@ class ServiceRound(ABC):
         else:
             self._store_or_split(asked, records)
         return True
+
+    def _patience(self) -> AbstractContextManager[None]:
+        """Wait for a turn at the host of the service until the end of the round at most."""
+        if self.end is None:
+            return nullcontext()
+        return patient(max(self.end - time.monotonic(), 0.0))
 
     def _put_back(self, asked: Sequence[LookUp], fault: DeferredError | WaitError) -> None:
         """Let papers wait again of which nothing was sent, and for the next service meanwhile.

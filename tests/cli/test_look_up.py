@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
+from monitor.look_up import SERVICES
 from tests.cli.conftest import Say
-from tests.house import AGENTS, House
+from tests.house import AGENTS, APART, House
 from tests.servers.look_up import PLANS, Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
 
@@ -85,3 +87,61 @@ def test_a_service_that_lies_fills_nothing_in(lived: House, say: Say) -> None:
         lived.write()
         shown = say("papers", "look-up", AGENTS[0])
     assert "with nothing else to tell it by" in " ".join(shown.out.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "preview --no-open",
+        "digest --dry-run",
+        "topics try agents",
+        "papers look-up --missing --dry-run",
+        "papers look-up --saved --dry-run",
+        "check",
+        "explain 1",
+    ],
+)
+def test_who_looks_and_tries_asks_nothing(
+    lived: House, services: LookUpServices, say: Say, line: str
+) -> None:
+    lived.add_next(APART)
+    say("ingest")
+    assert say(*line.split()).status == 0
+    assert services.count() == 0
+    say("run")
+    assert services.count() > 0
+
+
+def test_doctor_asks_each_service_for_one_paper(services: LookUpServices, say: Say) -> None:
+    known = SERVICES["arxiv"].known
+    services.has([Work(known.title, arxiv=known.keys["arxiv"])])
+    assert service_check(say) == (True, "answers")
+    assert [request.query["id_list"] for request in services.requests] == [known.keys["arxiv"]]
+    services.has([PLANS])
+    assert service_check(say) == (False, f"does not know “{known.title}”")
+    services.answers_with("arxiv", Answer(500, b"oops"))
+    ok, message = service_check(say)
+    assert not ok and "500" in message
+
+
+def service_check(say: Say) -> tuple[bool, str]:
+    [check] = [c for c in say("doctor", "--json").json["checks"] if c["name"] == "service arxiv"]
+    return check["ok"], check["message"]
+
+
+def test_what_only_a_library_has_is_never_sent(
+    lived: House, services: LookUpServices, say: Say
+) -> None:
+    """Also if a subscription guards it, and somebody asks about all papers."""
+    title = "Unpublished Notes about Language Agents"
+    (lived.folder / "refs.jsonl").write_text(json.dumps({"title": title}) + "\n", "utf-8")
+    library = {"kind": "jsonl", "path": "refs.jsonl", "role": "library"}
+    lived.settings["sources"]["refs"] = library
+    lived.settings["subscriptions"]["lab"]["guard"] = "refs"
+    lived.add_next(APART)
+    say("run")
+    say("papers", "look-up", "--missing")
+    assert "Only libraries have this paper" in say("explain", title).out
+    assert say("papers", "look-up", title).status == 2
+    sent = " ".join(" ".join(request.query.values()) for request in services.requests)
+    assert "apart" in sent and "unpublished" not in sent.casefold()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ from monitor.commands.look_up import look_up_papers, unfill
 from monitor.commands.status import status
 from monitor.digest.look_up_words import describe_look_up
 from monitor.errors import UsageError
+from monitor.http.host_limits import Gates
 from monitor.identity import looked_up
 from monitor.identity.looked_up import Judgement
 from monitor.look_up import service
 from monitor.model import Paper
 from monitor.model.look_up import LookUpState
-from monitor.pipeline import asked_service, flow, look_up
+from monitor.pipeline import asked_service, flow, look_up, service_round
 from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
 from monitor.setting_types import Variables
@@ -260,6 +262,48 @@ def test_a_due_digest_goes_out_once_it_is_answered(house: House, services: LookU
         assert look_up.look_up(app.runtime) == 1
         assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
     assert house.digest().groups[0].entries[0].paper.authors == PLANS.authors
+
+
+def test_a_digest_that_is_sent_immediately_waits_for_a_minute_at_most(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        house.clock.move(seconds=59)
+        assert compose(app.runtime, ignore_backoff=False, awaits_look_up=True) == []
+        house.clock.move(seconds=1)
+        assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
+
+
+def test_a_command_asks_for_no_longer_than_a_digest_may_wait(
+    house: House, services: LookUpServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works, took = lessons(5), 25.0
+    services.has(works)
+    slow = SimpleNamespace(monotonic=lambda: took * services.count())
+    for module in (look_up, service_round):
+        monkeypatch.setattr(module, "time", slow)
+    asks(house, services, "huggingface", wait="2m")
+    assert house.run(*((work.title, work.abstract) for work in works)) == {"lab": 5}
+    assert 60 < took * services.count() <= 120
+
+
+def test_a_command_waits_no_longer_for_its_turn_at_a_host(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert app.runtime.database.path
+        store = app.runtime.database.path
+        gates = store.with_name(f"{store.name}.gates")
+        with Gates(gates, owner=store.stat().st_uid).turn("127.0.0.1"):
+            assert look_up.look_up(app.runtime, 0.2) == 0
+    assert services.count() == 0
+    [waiting] = house.read(look_ups.of_papers, [1])[1]
+    assert (waiting.state, waiting.attempts) == (LookUpState.WAITING, 0)
 
 
 def test_what_was_filled_in_can_be_taken_out_for_good(
