@@ -15,7 +15,8 @@ class Limits(TypedDict, total=False):
     the time in which other requests have their turn. `headers`, such as keys, go to this server
     only. `apart` is the least time between requests that the service wants, unless its host has a
     stricter rule. `allow_private` holds for the host and port of the address, not for where it
-    redirects to.
+    redirects to. With `stays`, a redirect to another server is refused: the address has something
+    that this one alone is sent.
     """
 
     headers: Mapping[str, str]
@@ -23,3 +24,4 @@ class Limits(TypedDict, total=False):
     max_bytes: int
     deadline: timedelta
     apart: timedelta
+    stays: bool

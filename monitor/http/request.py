@@ -34,6 +34,7 @@ class Request:
     max_bytes: int = MAX_BYTES
     deadline: timedelta = DEADLINE
     apart: timedelta = timedelta(0)
+    stays: bool = False
     file: BinaryIO | None = None
     begin: int = 0
     tag: str = ""
@@ -105,7 +106,11 @@ def redirect_request(request: Request, target: httpx.URL) -> Request:
     if same_server(str(request.url), str(target)):
         return replace(request, url=target.copy_with(userinfo=request.url.userinfo))
     target = target.copy_with(userinfo=b"")
-    return replace(request, url=target, headers={}, allow_private=False)
+    elsewhere = replace(request, url=target, headers={}, allow_private=False)
+    if request.stays and server_of(elsewhere) != server_of(request):
+        message = f"{request.url.host} redirects to {target.host}, which may not be asked"
+        raise FetchError(message, "if it moved, write its new address in `url:`")
+    return elsewhere
 
 
 def stored_address(url: httpx.URL) -> str:

@@ -99,6 +99,7 @@ class Service(ABC):
             "allow_private": self.options.allow_private,
             "apart": timedelta(0) if self.options.url else self.apart,
             "deadline": DEADLINE,
+            "stays": True,
         }
 
     @property

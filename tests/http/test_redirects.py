@@ -97,6 +97,26 @@ def test_F05_permission_does_not_come_back_with_a_redirect_home(
     assert dialler.dialled == ["10.0.0.7", PUBLIC]
 
 
+@pytest.mark.parametrize("status", [301, 302])
+def test_what_one_server_alone_is_sent_follows_no_redirect_to_another(
+    web: MisbehavingServer, public: Public, status: int
+) -> None:
+    door, _ = public(lambda _: [PUBLIC])
+    web.answers("/", status=302, headers={"Location": "/next"})
+    web.answers("/next", status=status, headers={"Location": "http://other.example/?q=title"})
+    for _ in range(3):  # also after a permanent redirect was confirmed
+        with pytest.raises(FetchError, match=r"other\.example, which may not be asked"):
+            door.get("http://api.example/", stays=True)
+    assert {request.headers["host"] for request in web.requests} == {"api.example"}
+
+
+def test_all_hosts_of_arxiv_are_one_server(web: MisbehavingServer, public: Public) -> None:
+    door, _ = public(lambda _: [PUBLIC], sleep=lambda seconds: None)
+    web.answers("/", status=302, headers={"Location": "http://arxiv.org/end"})
+    web.answers("/end", body=b"x")
+    assert door.get("http://export.arxiv.org/", stays=True).content == b"x"
+
+
 def test_https_to_http_is_refused(
     tls: ssl.SSLContext, web: MisbehavingServer, door: HttpClient
 ) -> None:

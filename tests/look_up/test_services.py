@@ -13,11 +13,14 @@ from monitor.errors import FetchError
 from monitor.http.client import HttpClient
 from monitor.look_up import SERVICES
 from monitor.look_up.service import Service
+from monitor.look_up.settings import ServiceOptions
 from monitor.model import Paper
 from monitor.model.look_up import Wanted
 from monitor.text import title_key
+from tests.http.doors import PUBLIC, Dialler
+from tests.look_up.conftest import NOW
 from tests.servers.look_up import A_YEAR, Lie, LookUpServices, Work, false_record
-from tests.servers.web import Answer
+from tests.servers.web import Answer, MisbehavingServer
 
 Opened = Callable[..., Service]
 
@@ -147,7 +150,7 @@ def test_no_whole_and_valid_answer_is_an_error(
     assert timedelta(0) <= (fault.retry_after or timedelta(0)) < timedelta(seconds=A_YEAR)
     assert services.count() == 1
     if lie is Lie.REDIRECT:
-        assert "not a public address" in str(fault)
+        assert "which may not be asked" in str(fault)
     if lie in (Lie.CLOSED, Lie.TRUNCATED_GZIP):
         assert "is cut off" in str(fault)
     if lie is Lie.ENDLESS:
@@ -290,3 +293,17 @@ def test_a_refusal_that_speaks_of_nothing_found_is_a_refusal(
     with pytest.raises(FetchError) as raised:
         ask(service(name), Wanted(7, IDENTIFIED[name]))
     assert raised.value.status == status
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_server_to_which_a_service_redirects_gets_no_title(
+    name: str, door: HttpClient, web: MisbehavingServer
+) -> None:
+    door.resolve, door.dialler = lambda host, port: [PUBLIC], Dialler(web.port)
+    web.decides(
+        "*", lambda asked: Answer(302, headers={"Location": f"http://other.example{asked.target}"})
+    )
+    options = ServiceOptions.model_validate({"url": "http://api.example"})
+    with pytest.raises(FetchError, match=r"other\.example, which may not be asked"):
+        ask(SERVICES[name](options, door, lambda: NOW), BY_TITLE)
+    assert [request.headers["host"] for request in web.requests] == ["api.example"]
