@@ -90,7 +90,7 @@ def context_of(info: ValidationInfo) -> SettingsContext:
     return info.context
 
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -207,8 +207,8 @@ def _length(written: re.Pattern[str], examples: str, value: object) -> object:
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
-_duration = partial(_length, re.compile(r"([1-9]\d{0,5})([mhd])"), "30m, 6h, 1d or 7d")
-_timeout = partial(_length, re.compile(r"([1-9]\d{0,5})([smh])"), "30s, 5m or 1h")
+_duration = partial(_length, re.compile(r"([1-9]\d{0,5})(min|[mhd])"), "30m, 6h, 1d or 7d")
+_timeout = partial(_length, re.compile(r"([1-9]\d{0,5})(min|[smh])"), "30s, 5m or 1h")
 
 
 def duration(value: timedelta) -> str:
@@ -347,20 +347,20 @@ def _web_url(secret: Secret) -> Secret:
     return secret
 
 
-_SPAN_SCHEMA = {"type": "string", "pattern": "^[1-9][0-9]{0,5}[mhd](-[1-9][0-9]{0,5}[mhd])?$"}
+_SPAN_SCHEMA = {"type": "string", "pattern": "^[1-9][0-9]{0,5}(min|[mhd])(-[1-9][0-9]{0,5}(min|[mhd]))?$"}
 
 Line = Annotated[str, AfterValidator(line)]
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
     PlainSerializer(duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}[mhd]$"}),
+    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}(min|[mhd])$"}),
 ]
 Timeout = Annotated[
     timedelta,
     BeforeValidator(_timeout),
     PlainSerializer(duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}[smh]$"}),
+    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}(min|[smh])$"}),
 ]
 Span = Annotated[
     tuple[timedelta, timedelta],

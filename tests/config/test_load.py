@@ -198,7 +198,7 @@ def test_E27_E29_E34_every_number_of_sending_can_be_set_and_is_shown(load: Load)
           per_connection: 10
           per_minute: 30
           timeouts: {connect: 5s, block: 90s, final: 1h}
-        retry: {waits: [1m, 5m-15m], give_up: 1d, rest: 2m-30m}
+        retry: {waits: [1min, 5min-15m], give_up: 1d, rest: 2m-30m}
     """)
     assert (settings.smtp.per_connection, settings.smtp.per_minute) == (10, 30)
     shown = masked(settings)

@@ -24,7 +24,7 @@ def loaded(folder: Path, text: str):  # type: ignore[no-untyped-def]
     [
         "look_up: [openalex, arxiv]",
         "look_up: {services: [openalex, arxiv]}",
-        "look_up: {services: {openalex: {}, arxiv: {}}, wait: 10m}",
+        "look_up: {services: {openalex: {}, arxiv: {}}, wait: 10min}",
         "look_up:\n  services:\n    openalex:\n    arxiv:\n",
     ],
 )
