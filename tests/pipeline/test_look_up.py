@@ -29,8 +29,9 @@ from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
 from monitor.store.sources.reading_state import Servers
 from tests.counting import statements
-from tests.house import AGENTS, FOLDING, House, all_papers
+from tests.house import AGENTS, APART, FOLDING, House, all_papers
 from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
+from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import Answer
 
 PLANS = Work(
@@ -183,14 +184,19 @@ def test_a_service_that_fails_is_tried_three_times_a_day_apart(house: House) -> 
         assert states(house) == {"arxiv": LookUpState.GIVEN_UP}
 
 
-def test_a_service_that_fails_for_an_hour_is_an_incident(house: House) -> None:
+def test_a_service_that_fails_for_an_hour_is_an_incident(house: House, smtp: ScriptedSmtp) -> None:
+    house.by_mail(smtp.port)
+    house.settings["operator"] = {"email": "ops@example.org"}
     with look_up_services([replace(PLANS, lie=Lie.BROKEN)]) as services:
         asks(house, services, "arxiv")
-        house.run(AGENTS)
+        assert house.run(AGENTS) == {"lab": 1}
         assert house.problems() == ()
-        house.run_after(hours=25)
-        [problem] = house.problems()
-        assert problem.startswith("look-up at arxiv has been failing since")
+        for news in ([APART], []):  # the operator is notified once
+            house.run_after(*news, hours=25)
+            [problem] = house.problems()
+            assert problem.startswith("look-up at arxiv has been failing since")
+            notices = [m for m in smtp.received if m.recipient == "ops@example.org"]
+            assert len(notices) == 1 and b"arXiv does not answer" in notices[0].content
         services.has([PLANS])
         house.run_after(hours=25)
         assert house.problems() == ()
