@@ -11,6 +11,9 @@ LEAST = timedelta(seconds=60)
 MOST = timedelta(hours=24)
 
 _DELTA = re.compile(r"-?[0-9]+")
+# A service that counts requests by windows of time sends this and no `Retry-After`: "api";r=0;t=55
+# (draft-ietf-httpapi-ratelimit-headers; Hugging Face).
+_WINDOW_IS_SPENT = re.compile(r";\s*r\s*=\s*0+\s*;\s*t\s*=\s*([0-9]+)", re.ASCII)
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?([0-9]+)", re.IGNORECASE)
 _NEVER = re.compile(r"(?:^|[\s,])no-(?:cache|store)(?:$|[\s,=])", re.IGNORECASE)
 
@@ -18,9 +21,12 @@ _NEVER = re.compile(r"(?:^|[\s,])no-(?:cache|store)(?:$|[\s,=])", re.IGNORECASE)
 def retry_after(headers: Mapping[str, str], now: float) -> timedelta | None:
     """Return how long `Retry-After` asks to wait, within a minute and a day; None if it does not.
 
-    What is negative or past means at once, which is a minute.
+    What is negative or past means at once, which is a minute. Without it, the end of the window
+    counts of which `RateLimit` says that no request is left.
     """
     wait = asked_wait(headers, now)
+    if wait is None and (spent := _WINDOW_IS_SPENT.search(headers.get("ratelimit", ""))):
+        wait = min(_seconds(spent[1]), MOST)
     return None if wait is None else max(LEAST, wait)
 
 

@@ -48,9 +48,27 @@ def test_a_date_counts_from_the_answers_own() -> None:
     assert retry_after(headers, now=NOVEMBER) == timedelta(hours=2)
 
 
+@pytest.mark.parametrize(
+    ("limit", "wait"),
+    [
+        ('"api";r=0;t=155', timedelta(seconds=155)),
+        ('"pages"; r=0; t=7', timedelta(minutes=1)),
+        (f'"api";r=0;t={"9" * 400}', timedelta(hours=24)),
+        ('"api";r=12;t=155', None),
+        ('"api";r=0', None),
+        ("", None),
+    ],
+)
+def test_without_retry_after_a_spent_window_counts(limit: str, wait: timedelta | None) -> None:
+    assert retry_after({"ratelimit": limit}, now=NOVEMBER) == wait
+    asked = {"ratelimit": limit, "retry-after": "120"}
+    assert retry_after(asked, now=NOVEMBER) == timedelta(minutes=2)
+
+
 @given(st.text(), st.text())
 def test_no_header_raises(control: str, value: str) -> None:
     headers = {"cache-control": control, "expires": value, "age": control, "retry-after": value}
+    headers["ratelimit"] = control
     assert timedelta(0) <= lifetime(headers, now=1e9) <= timedelta(hours=24)
     wait = retry_after(headers, now=1e9)
     assert wait is None or timedelta(seconds=60) <= wait <= timedelta(hours=24)
