@@ -347,14 +347,15 @@ def _web_url(secret: Secret) -> Secret:
     return secret
 
 
-_SPAN_SCHEMA = {"type": "string", "pattern": "^[1-9][0-9]{0,5}(min|[mhd])(-[1-9][0-9]{0,5}(min|[mhd]))?$"}
+_LENGTH = "[1-9][0-9]{0,5}(min|[mhd])"
+_SPAN_SCHEMA = {"type": "string", "pattern": f"^{_LENGTH}(-{_LENGTH})?$"}
 
 Line = Annotated[str, AfterValidator(line)]
 Duration = Annotated[
     timedelta,
     BeforeValidator(_duration),
     PlainSerializer(duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": "^[1-9][0-9]{0,5}(min|[mhd])$"}),
+    WithJsonSchema({"type": "string", "pattern": f"^{_LENGTH}$"}),
 ]
 Timeout = Annotated[
     timedelta,
