@@ -675,3 +675,70 @@ def test_of_two_papers_that_one_answer_gives_one_identifier_one_gains_it(
     [refused] = [r for of in rows.values() for r in of if r.state is LookUpState.CONTRADICTED]
     [winner] = [id for title, id in ids.items() if found[title] is LookUpState.FILLED]
     assert refused.answered.other == winner
+
+
+def test_after_a_downtime_a_digest_waits_from_when_its_papers_were_matched(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.settings["subscriptions"]["lab"]["schedule"] = "daily 08:00"
+    house.ingest()
+    house.clock.move(days=1, hours=5)
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        house.clock.move(minutes=9)
+        assert compose(app.runtime, ignore_backoff=False, awaits_look_up=True) == []
+        house.clock.move(minutes=1)
+        assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
+
+
+def test_a_paper_that_was_sent_before_is_not_asked_about(
+    house: House, services: LookUpServices
+) -> None:
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    assert house.run(AGENTS) == {"lab": 1}
+    asks(house, services, "arxiv")
+    house.run_after(hours=1)
+    assert services.count() == 0
+
+
+@pytest.mark.parametrize(("days", "count"), [(6, 1), (8, 0)])
+def test_old_news_is_not_asked_about(
+    house: House, services: LookUpServices, days: int, count: int
+) -> None:
+    house.settings["subscriptions"]["lab"]["pause_until"] = "2027-01-01"
+    house.run(AGENTS)
+    asks(house, services, "arxiv")
+    house.run_after(days=days)
+    assert services.count() == count
+
+
+def test_a_title_without_words_to_ask_for_waits_for_the_next_service(house: House) -> None:
+    title = "语言 智能体 α 协作 规划"
+    work = Work(title, AGENTS[1], ("Ada Lindqvist",), arxiv="2610.01234")
+    with look_up_services([work]) as services:
+        asks(house, services, "arxiv", "huggingface")
+        house.run((title, AGENTS[1]))
+        assert states(house) == {"arxiv": LookUpState.NOT_FOUND, "huggingface": LookUpState.FILLED}
+        assert services.count("arxiv") == 0
+
+
+def test_what_a_record_says_by_now_stays_when_an_answer_is_taken_out(
+    house: House, services: LookUpServices
+) -> None:
+    services.has([replace(PLANS, authors=("Ada Lindqvist",))])
+    asks(house, services, "arxiv")
+    house.settings["sources"]["list"] = {"kind": "jsonl", "path": "*.jsonl", "first_run": "deliver"}
+    row = {"title": AGENTS[0], "abstract": AGENTS[1], "raw_id": "1"}
+    (house.folder / "1.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert house.run() == {"lab": 1}
+    assert only_paper(house).paper.authors == ("Ada Lindqvist",)
+    (house.folder / "2.jsonl").write_text(
+        json.dumps(row | {"authors": ["Eve Quist"]}), encoding="utf-8"
+    )
+    house.run_after(hours=1)
+    with house.opened() as app:
+        unfill(app.runtime, AGENTS[0])
+    assert only_paper(house).paper.authors == ("Eve Quist",)
+    assert not only_paper(house).paper.url
