@@ -92,6 +92,6 @@ def _show_services(asked: LookUpStatus) -> None:
         console.print(f" Once a month about {papers}{changed}.", style="dim")
     for joined in asked.joined:
         console.print(
-            f"Paper {joined.paper} was joined with another by the answer of {joined.service}; "
-            f"`paper-monitor papers unfill {joined.paper}` parts them."
+            f"Paper {joined.paper} was joined with another by the answer of "
+            f"{asked.title_of(joined)}; `paper-monitor papers unfill {joined.paper}` parts them."
         )

@@ -62,6 +62,11 @@ class LookUpStatus:
     joined: tuple[JoinedBy, ...]
     saved: SavedStatus
 
+    def title_of(self, joined: JoinedBy) -> str:
+        """Return what people call the service that joined papers, which may be gone by now."""
+        titles = {service.name: service.title for service in self.services}
+        return titles.get(joined.service, joined.service)
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingStatus:

@@ -19,7 +19,7 @@ from monitor.digest.schedule import Slot
 from monitor.errors import StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
 from monitor.identity.looked_up import judge
-from monitor.identity.reasons import write_reasons
+from monitor.identity.reasons import describe
 from monitor.identity.same_work import same_work, texts_agree
 from monitor.model import Claim, IncomingPaper, Paper, StoredPaper
 from monitor.model.look_up import (
@@ -412,7 +412,7 @@ def _settle_contested(
         _settle(tx, [one], now)
         if one.state is LookUpState.JOINED:
             other = min(others.values(), key=lambda paper: paper.id)
-            reasons = write_reasons(same_work(one.filled, other.paper).reasons)
+            reasons = describe(same_work(one.filled, other.paper).reasons)
             merge_papers.merge(tx, [(one.stored.id, other.id, reasons)], now)
         gained = one.gains
     return gained

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -145,3 +146,23 @@ def test_what_only_a_library_has_is_never_sent(
     assert say("papers", "look-up", title).status == 2
     sent = " ".join(" ".join(request.query.values()) for request in services.requests)
     assert "apart" in sent and "unpublished" not in sent.casefold()
+
+
+def test_papers_that_an_answer_joined_are_named_in_words(
+    lived: House, services: LookUpServices, say: Say
+) -> None:
+    plans = replace(PLANS, title=APART[0], abstract=APART[1])
+    services.has([plans])
+    list_ = {"kind": "jsonl", "path": "list.jsonl", "first_run": "deliver"}
+    lived.settings["sources"]["list"] = list_
+    row = {"title": "Bounds on Harm", "abstract": APART[1], "arxiv_id": PLANS.arxiv}
+    row["authors"] = list(PLANS.authors)
+    (lived.folder / "list.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    say("run")
+    lived.add_next(APART)
+    say("run")
+    status = " ".join(say("status").out.split())
+    assert "was joined with another by the answer of arXiv; " in status
+    told = " ".join(say("explain", "Bounds on Harm").out.split())
+    assert "joined with another paper" in told
+    assert "same arxiv 2610.01234" in told.partition("Joined paper")[2][:80]
