@@ -20,11 +20,13 @@ from monitor.identity import looked_up
 from monitor.identity.looked_up import Judgement
 from monitor.look_up import service
 from monitor.model import Paper
+from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.look_up import LookUpState
 from monitor.pipeline import asked_service, flow, look_up, service_round
 from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
 from monitor.setting_types import Variables
+from monitor.store.digests import incidents
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
 from monitor.store.sources.reading_state import Servers
@@ -742,3 +744,19 @@ def test_what_a_record_says_by_now_stays_when_an_answer_is_taken_out(
         unfill(app.runtime, AGENTS[0])
     assert only_paper(house).paper.authors == ("Eve Quist",)
     assert not only_paper(house).paper.url
+
+
+def test_what_waits_for_a_service_of_another_configuration_in_use_stays(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+    asks(house, services, "huggingface")
+    with house.opened() as app:
+        with app.runtime.database.writing() as tx:
+            shared, now = Subject(SubjectKind.STORE), house.clock.now()
+            incidents.open_incident(tx, shared, IncidentKind.SHARED, now, "two configurations")
+        look_up.drop_removed_services(app.runtime)
+    assert states(house) == {"arxiv": LookUpState.WAITING}
