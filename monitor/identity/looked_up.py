@@ -154,12 +154,12 @@ def judge(paper: Paper, records: Sequence[Paper], others: Mapping[str, Paper] = 
     if candidates := named or fitting:
         if not _are_one_work(candidates):
             return _contradicted(Reason(Finding.SEVERAL_WORKS))
-        best = min(candidates, key=_preference)
+        best = _best(paper, candidates)
         return Judgement(LookUpOutcome.FOUND, best.record, best.evidence)
     if possible := [one for one in compared if not one.against]:
         if not _are_one_work(possible):
             return _contradicted(Reason(Finding.SEVERAL_WORKS))
-        record = min(possible, key=_preference).record
+        record = _best(paper, possible).record
         if _is_confirmed(record, unconfirmed.values()):
             return Judgement(LookUpOutcome.FOUND, record, (Evidence.OTHER_SERVICE,))
         return Judgement(LookUpOutcome.UNCONFIRMED, record)
@@ -445,15 +445,21 @@ def _are_one_work(compared: Collection[_Compared]) -> bool:
     return all(same_work(a.record, b.record).same for a, b in combinations(compared, 2))
 
 
-def _preference(compared: _Compared) -> tuple[bool, bool, datetime, str]:
-    """Sort records of one work: those with the paper's identifier, preprints, the earliest first.
+def _best(paper: Paper, compared: Collection[_Compared]) -> _Compared:
+    """Return the record of one work by which a paper is filled in.
 
-    Their `repr` decides between equal ones.
+    One with the paper's identifier, else a preprint, else one under its title without a note
+    ("Extended Abstract"), else the earliest. Their `repr` decides between equal ones.
     """
-    record = compared.record
-    return (
-        Evidence.IDENTIFIER not in compared.evidence,
-        not is_archived(record),
-        record.published or datetime.max.replace(tzinfo=UTC),
-        repr(record),
-    )
+
+    def place(one: _Compared) -> tuple[bool, bool, bool, datetime, str]:
+        record = one.record
+        return (
+            Evidence.IDENTIFIER not in one.evidence,
+            not is_archived(record),
+            not _is_title_alike(paper, record),
+            record.published or datetime.max.replace(tzinfo=UTC),
+            repr(record),
+        )
+
+    return min(compared, key=place)

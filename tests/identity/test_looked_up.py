@@ -413,6 +413,13 @@ def test_of_one_work_the_earliest_preprint_counts() -> None:
     assert judge(CUT, [second, first]).record == first
 
 
+def test_of_one_work_the_record_under_its_own_title_counts() -> None:
+    whole = replace(WHOLE, keys=DOI, year=2024)
+    note = of_title(f"{TITLE} (Extended Abstract)", whole, keys={"doi": "10.1000/2"}, year=2023)
+    judgement = judge(CUT, [note, whole])
+    assert (judgement.outcome, judgement.record) == (FOUND, whole)
+
+
 def test_what_the_paper_contradicts_by_now_confirms_nothing() -> None:
     others = {"another": Paper(TITLE, authors=STRANGERS, keys=ARXIV)}
     bare = judge(BARE, [replace(WHOLE, authors=STRANGERS, abstract="")], others)
