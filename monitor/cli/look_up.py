@@ -69,7 +69,7 @@ def papers_unfill(
 def _show_planned(requests: Sequence[Planned], titles: dict[str, str]) -> None:
     rows = [(titles[one.service], len(one.papers), one.url) for one in requests]
     show_table(("Service", "Papers", "Would be asked"), rows, "Nothing would be asked.")
-    papers = format_count(sum(len(one.papers) for one in requests), "paper")
+    papers = format_count(len({id for one in requests for id in one.papers}), "paper")
     console.print(f"{format_count(len(rows), 'request')} about {papers}. Nothing was sent.")
 
 

@@ -17,7 +17,7 @@ from tests.servers.web import Answer
 
 @pytest.fixture
 def services(lived: House) -> Iterator[LookUpServices]:
-    with look_up_services([PLANS], ["arxiv"]) as running:
+    with look_up_services([PLANS], ["arxiv", "openalex"]) as running:
         lived.settings["look_up"] = running.settings("arxiv")
         lived.write()
         yield running
@@ -32,7 +32,7 @@ def test_the_requests_are_shown_before_any_is_sent(services: LookUpServices, say
 
 
 def test_what_is_asked_of_saved_papers_is_shown_and_what_was_said_is_listed(
-    services: LookUpServices, say: Say
+    lived: House, services: LookUpServices, say: Say
 ) -> None:
     say("papers", "look-up", AGENTS[0])
     say("papers", "save", AGENTS[0])
@@ -41,6 +41,10 @@ def test_what_is_asked_of_saved_papers_is_shown_and_what_was_said_is_listed(
     [request] = shown.json["requests"]
     assert request["url"].endswith("/api/query?id_list=2610.01234&max_results=1")
     assert services.count() == before
+    lived.settings["look_up"] = services.settings("arxiv", "openalex")
+    shown = say("papers", "look-up", "--saved", "--dry-run")
+    assert "2 requests about 1 paper. Nothing was sent." in shown.out
+    lived.settings["look_up"] = services.settings("arxiv")
     assert say("papers", "look-up", "--saved").status == 2
     assert "not asked" in say("papers", "saved").out
     say("run")
