@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.commands.look_up import look_up_papers, unfill
 from monitor.commands.status import status
@@ -27,6 +28,7 @@ from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
 from monitor.setting_types import Variables
 from monitor.store.digests import incidents
+from monitor.store.engine import schema
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
 from monitor.store.sources.reading_state import Servers
@@ -760,3 +762,24 @@ def test_what_waits_for_a_service_of_another_configuration_in_use_stays(
             incidents.open_incident(tx, shared, IncidentKind.SHARED, now, "two configurations")
         look_up.drop_removed_services(app.runtime)
     assert states(house) == {"arxiv": LookUpState.WAITING}
+
+
+def test_a_paper_that_was_cleaned_up_is_not_asked_about(
+    house: House, services: LookUpServices
+) -> None:
+    """Neither if a person asks, nor if it waited before."""
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        with app.runtime.database.writing() as tx:
+            tx.execute(sa.update(schema.paper).values(purged_at=house.clock.now()))
+        assert look_up.look_up(app.runtime) == 0
+        assert states_of(house, 1) == []
+        look_up.ask_about(app.runtime, [1])
+        assert states_of(house, 1) == []
+    assert services.count() == 0
+
+
+def states_of(house: House, id: int) -> list[LookUpState]:
+    return [row.state for row in house.read(look_ups.of_papers, [id]).get(id, [])]
