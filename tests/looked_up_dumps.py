@@ -144,8 +144,7 @@ def _withstands(house: House, rows: Sequence[Row], count: int) -> bool:
         paper = after.get(title_key(work.title))
         told[work.lie] += 1
         lost[work.lie] += paper is None or paper.id not in arrived
-        # The record of the right paper may have identifiers that nobody assigned.
-        if paper and work.lie is not Lie.NO_SUCH_ID:
+        if paper:
             wrong[work.lie] += bool(_found(paper) or paper.paper.authors or paper.paper.url)
     for lie, number in told.items():
         result = f"{lost[lie]} lost, {wrong[lie]} wrongly filled in"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
 from monitor.identity.compare_texts import compare_persons, may_be_namesakes, same_title
@@ -40,7 +40,7 @@ from monitor.identity.same_work import (
     texts_agree,
 )
 from monitor.identity.venues import Kind
-from monitor.model import Claim, Finding, Paper, Reason, Reasons
+from monitor.model import Claim, Finding, Paper, Reason, Reasons, arxiv_month
 from monitor.model.look_up import Evidence, LookUpOutcome
 from monitor.text.spelling import american
 
@@ -361,6 +361,13 @@ def _all_letters(folded: FoldedRecord) -> str:
 
 
 # ── identifiers ─────────────────────────────────────────────────────────────────────
+
+
+def may_exist(record: Paper, now: datetime) -> bool:
+    """Whether arXiv may have assigned the identifiers of a record by now: each has its month."""
+    latest = (now + timedelta(days=1)).date()
+    months = map(arxiv_month, record.identifiers("arxiv"))
+    return all(month is not None and month <= latest for month in months)
 
 
 def _two_identifiers(record: Paper) -> Iterator[Reason]:

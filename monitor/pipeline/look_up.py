@@ -18,7 +18,7 @@ from msgspec import structs
 from monitor.digest.schedule import Slot
 from monitor.errors import StoreBusyError
 from monitor.identity.keys import claims_of, with_keys
-from monitor.identity.looked_up import judge
+from monitor.identity.looked_up import judge, may_exist
 from monitor.identity.reasons import describe
 from monitor.identity.same_work import same_work, texts_agree
 from monitor.model import Claim, IncomingPaper, Paper, StoredPaper
@@ -264,6 +264,7 @@ class _Round(ServiceRound):
     def keep(
         self, tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper], now: datetime
     ) -> int:
+        records = [record for record in records if may_exist(record, now)]
         alone, contested = _split_contested(tx, _judge(tx, asked, records))
         _settle(tx, alone, now)
         _let_wait(tx, self.runtime, [one.after() for one in alone], now)

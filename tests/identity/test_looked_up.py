@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from monitor.identity.looked_up import Judgement, judge
+from monitor.identity.looked_up import Judgement, judge, may_exist
 from monitor.model import COMMENT, CORRECTION, RETRACTION, Finding, Paper
 from monitor.model.look_up import Evidence, LookUpOutcome
 from tests.identity.lies import KINDS_OF_LIES, RUSSIAN, SPANISH, Maker, make_lies
@@ -426,6 +426,24 @@ def test_what_the_paper_contradicts_by_now_confirms_nothing() -> None:
     assert bare.evidence == (Evidence.OTHER_SERVICE,)
     late = judge(SIGNED, [replace(WHOLE, authors=(), abstract="")], others)
     assert late.outcome is UNCONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("name", "may"),
+    [
+        ("2401.01234", True),
+        ("2411.01234", True),
+        ("hep-th/9901001", True),
+        ("2412.01234", False),
+        ("9913.01234", False),
+        ("9999.99999", False),
+        ("2400.01234", False),
+    ],
+)
+def test_an_arxiv_id_has_a_month_that_has_begun(name: str, may: bool) -> None:
+    november = datetime(2024, 11, 29, tzinfo=UTC)
+    assert may_exist(replace(WHOLE, keys={"arxiv": name}), november) is may
+    assert may_exist(Paper(TITLE, keys=DOI), november)
 
 
 # ── many ────────────────────────────────────────────────────────────────────────────
