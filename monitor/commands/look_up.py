@@ -124,8 +124,9 @@ def look_up_papers(
     """Ask about papers now, at all services in turn or at one. Raises UsageError."""
     _names(runtime, service)
     ids = [paper.id for paper in stored]
-    ask_about(runtime, ids, service)
-    look_up(runtime, only=ids)
+    if ids:  # without any, all would be asked about that are due
+        ask_about(runtime, ids, service)
+        look_up(runtime, only=ids, service=service)
     with runtime.database.reading() as tx:
         # Papers that proved to be one are listed once.
         now_stored = {id: find_paper(tx, str(id)) for id in ids}

@@ -126,10 +126,13 @@ def holds(runtime: Runtime, subscription: Subscription, slot: Slot, now: datetim
         return bool(ids) and look_ups.is_open(tx, ids, until)
 
 
-def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int] = ()) -> int:
+def look_up(
+    runtime: Runtime, seconds: float | None = None, only: Collection[int] = (), service: str = ""
+) -> int:
     """Ask about all papers that are due, or some alone; return how many gained something.
 
-    For at most some `seconds`: what is left is due the next time.
+    For at most some `seconds`: what is left is due the next time. A person may choose one
+    `service`: no other is asked about these papers then, nor later.
     """
     if not runtime.services:
         return 0
@@ -145,8 +148,10 @@ def look_up(runtime: Runtime, seconds: float | None = None, only: Collection[int
         queue(runtime)
         saved_papers.follow(runtime)
         while True:
-            services = runtime.services.values()
-            rounds: list[ServiceRound] = [_Round(runtime, one, end, only) for one in services]
+            services = [one for name, one in runtime.services.items() if service in ("", name)]
+            rounds: list[ServiceRound] = [
+                _Round(runtime, one, end, only, is_last=bool(service)) for one in services
+            ]
             done = [round_.run() for round_ in rounds]
             # The news of all readers goes first, before each request about a saved paper.
             if not (any(done) or only):
@@ -194,7 +199,12 @@ def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
 
 @dataclass(slots=True)
 class _Round(ServiceRound):
-    """One round of requests to one service about papers that lack something."""
+    """One round of requests to one service about papers that lack something.
+
+    After one that `is_last`, papers wait for no other service.
+    """
+
+    is_last: bool = False
 
     def run(self) -> bool:
         """Ask about the papers that are due, and say whether anything was."""
@@ -211,7 +221,7 @@ class _Round(ServiceRound):
         if rest > now:
             with self.runtime.database.writing() as tx:
                 look_ups.put_off(tx, self.service.name, rest)
-                _wait_for_next(tx, self.runtime, [one.paper_id for one in waiting], now)
+                self.pass_on(tx, waiting, now)
             return False
         by_id = {one.paper_id: one for one in waiting}
         given_up = self._give_up(waiting, now)
@@ -244,7 +254,7 @@ class _Round(ServiceRound):
             untitled = wanted - asked_about
             for id in untitled:
                 look_ups.settle(tx, waiting[id], LookUpState.NOT_FOUND)
-            _wait_for_next(tx, self.runtime, untitled, now)
+            self.pass_on(tx, [waiting[id] for id in untitled], now)
 
     def _give_up(self, waiting: Iterable[LookUp], now: datetime) -> set[int]:
         """Give up look-ups that crashes cut off `ATTEMPTS` times; return their papers."""
@@ -253,7 +263,7 @@ class _Round(ServiceRound):
             with self.runtime.database.writing() as tx:
                 ended = [(one, LookUpState.GIVEN_UP, one.answered) for one in given_up]
                 look_ups.settle_all(tx, ended)
-                _wait_for_next(tx, self.runtime, [one.paper_id for one in given_up], now)
+                self.pass_on(tx, given_up, now)
         return {one.paper_id for one in given_up}
 
     def _is_needed(self, stored: StoredPaper | None) -> bool:
@@ -267,11 +277,13 @@ class _Round(ServiceRound):
         records = [record for record in records if may_exist(record, now)]
         alone, contested = _split_contested(tx, _judge(tx, asked, records))
         _settle(tx, alone, now)
-        _let_wait(tx, self.runtime, [one.after() for one in alone], now)
+        if not self.is_last:
+            _let_wait(tx, self.runtime, [one.after() for one in alone], now)
         gained = sum(one.gains for one in alone)
         for one in contested:
             gained += _settle_contested(tx, one.asked, records, now)
-            _wait_for_next(tx, self.runtime, [merge_papers.current_id(tx, one.stored.id)], now)
+            current = merge_papers.current_id(tx, one.stored.id)
+            self.pass_on(tx, [structs.replace(one.asked, paper_id=current)], now)
         return gained
 
     def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
@@ -283,7 +295,8 @@ class _Round(ServiceRound):
         self.pass_on(tx, asked, now)
 
     def pass_on(self, tx: Transaction, asked: Sequence[LookUp], now: datetime) -> None:
-        _wait_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
+        if not self.is_last:
+            _wait_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
 
 
 # ── answers ────────────────────────────────────────────────────────────────────────

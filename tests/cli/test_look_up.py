@@ -10,7 +10,7 @@ import pytest
 
 from monitor.look_up import SERVICES
 from tests.cli.conftest import Say
-from tests.house import AGENTS, APART, House
+from tests.house import AGENTS, APART, BANDITS, House
 from tests.servers.look_up import PLANS, Lie, LookUpServices, Work, look_up_services
 from tests.servers.web import Answer
 
@@ -170,3 +170,25 @@ def test_papers_that_an_answer_joined_are_named_in_words(
     told = " ".join(say("explain", "Bounds on Harm").out.split())
     assert "joined with another paper" in told
     assert "same arxiv 2610.01234" in told.partition("Joined paper")[2][:80]
+
+
+def test_one_service_that_is_chosen_is_asked_alone(
+    lived: House, services: LookUpServices, say: Say
+) -> None:
+    lived.settings["look_up"] = services.settings("openalex", "arxiv")
+    services.has([])
+    say("papers", "look-up", AGENTS[0], "--service", "arxiv")
+    assert [request.service for request in services.requests] == ["arxiv"]
+    say("run")
+    assert services.count("openalex") == 0
+    say("papers", "look-up", AGENTS[0])
+    assert services.count("openalex") == 1
+
+
+def test_nothing_is_asked_if_nothing_is_missing(services: LookUpServices, say: Say) -> None:
+    services.has([PLANS, Work(*BANDITS, ("Cy Fjord",), arxiv="2610.00002")])
+    assert len(say("papers", "look-up", "--missing", "--json").json["papers"]) == 2
+    services.requests.clear()
+    say("papers", "save", AGENTS[0])  # a service is due to be asked about it
+    assert say("papers", "look-up", "--missing", "--json").json == {"papers": []}
+    assert services.count() == 0
