@@ -400,14 +400,19 @@ def test_a_paper_that_was_sent_under_another_title_is_not_sent_again(
     assert house.run_after(hours=1) == {}
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"abstract": "Tides follow the moon.", "authors": ["C. Fjord"]},
+        {"abstract": "", "authors": []},  # nothing but the identifier speaks of one work
+    ],
+)
 def test_an_identifier_of_another_paper_takes_no_news_away(
-    house: House, services: LookUpServices
+    house: House, services: LookUpServices, other: dict[str, object]
 ) -> None:
     """The answer has the right title, and the identifier of a paper that was sent before."""
     asks(house, services, "arxiv")
-    send_retitled(
-        house, title="Tides of Agents", abstract="Tides follow the moon.", authors=["C. Fjord"]
-    )
+    send_retitled(house, title="Tides of Agents", **other)
     assert house.run(AGENTS) == {"lab": 1}
     paper = next(one for one in house.read(all_papers) if one.paper.title == AGENTS[0])
     assert not (paper.paper.authors or paper.paper.keys)
