@@ -15,7 +15,7 @@ from monitor.commands.ratings import rate_any
 from monitor.pipeline import look_up
 from monitor.pipeline.compose import compose
 from monitor.store.digests import digests
-from tests.house import House
+from tests.house import FOLDING, House
 from tests.servers.look_up import PLANS, look_up_services
 from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
 
@@ -119,3 +119,14 @@ def test_who_saved_a_paper_and_the_operator_alone_see_what_became_of_it(followed
     assert client.get("/api/v1/papers/saved", headers=bo).json() == {"papers": []}
     page = client.get("/status", headers=OP).text
     assert "1 saved or rated paper is asked about once a month; 1 paper changed." in page
+
+
+def test_the_page_says_what_speaks_against_an_answer(lived: House) -> None:
+    with look_up_services([replace(PLANS, abstract=FOLDING[1])], ["arxiv"]) as services:
+        lived.settings["look_up"] = services.settings("arxiv")
+        with public_pages(lived, **PROXY, operators=["op@example.org"]) as (app, client):
+            look_up.ask_about(app.runtime, [1])
+            look_up.look_up(app.runtime)
+            for who in (OP, READER):
+                page = client.get("/papers/1", headers=who).text
+                assert "arXiv: has a paper of this title that is another one (abstracts" in page
