@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -307,3 +308,24 @@ def test_a_server_to_which_a_service_redirects_gets_no_title(
     with pytest.raises(FetchError, match=r"other\.example, which may not be asked"):
         ask(SERVICES[name](options, door, lambda: NOW), BY_TITLE)
     assert [request.headers["host"] for request in web.requests] == ["api.example"]
+
+
+def test_arxiv_is_asked_in_turn_with_sources(
+    door: HttpClient, web: MisbehavingServer, tmp_path: Path
+) -> None:
+    slept: list[float] = []
+    client = HttpClient(
+        version="1",
+        gate_dir=tmp_path / "shared",
+        wall=lambda: 1_000_000.0,
+        sleep=slept.append,
+        resolve=lambda host, port: [PUBLIC],
+        dialler=Dialler(web.port),
+    )
+    web.decides("*", lambda asked: Answer(500, b"oops"))
+    with pytest.raises(FetchError):
+        client.get("http://rss.arxiv.org/atom/cs.LG")  # as a source reads it
+    options = ServiceOptions.model_validate({"url": "http://export.arxiv.org"})
+    with pytest.raises(FetchError):
+        ask(SERVICES["arxiv"](options, client, lambda: NOW), BY_TITLE)
+    assert slept == [3.0]
