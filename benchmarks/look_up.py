@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import labelled
 from msgspec.structs import replace
 
-from monitor.identity.compare_texts import same_title
+from monitor.identity.compare_texts import compare_persons, same_title
 from monitor.identity.features import abstract_agreement
 from monitor.identity.folded_record import fold_record
 from monitor.identity.looked_up import Judgement, judge
@@ -141,7 +141,8 @@ def namesakes(paper: Paper, answer: Iterable[Paper]) -> list[Paper]:
     return [
         replace(record, title=paper.title)
         for record in answer
-        if set(record.authors).isdisjoint(paper.authors)
+        # "C. Xu" may be the group of "Chunquan Xu".
+        if not ((persons := compare_persons(record.authors, paper.authors)) and persons.met)
     ]
 
 
