@@ -788,3 +788,29 @@ def test_a_paper_that_was_cleaned_up_is_not_asked_about(
 
 def states_of(house: House, id: int) -> list[LookUpState]:
     return [row.state for row in house.read(look_ups.of_papers, [id]).get(id, [])]
+
+
+def test_a_digest_waits_for_a_request_that_is_under_way(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        now = house.clock.now()
+        with app.runtime.database.writing() as tx:
+            waiting = look_ups.due(tx, "arxiv", now, 1)
+            look_ups.begin(tx, waiting, "another", now, now + asked_service.DUE_AFTER_CRASH)
+        assert compose(app.runtime, ignore_backoff=False, awaits_look_up=True) == []
+
+
+def test_a_digest_does_not_wait_for_what_is_asked_too_late(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.settings["look_up"]["services"]["arxiv"]["a_day"] = 0
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.look_up(app.runtime) == 0
+        assert states(house) == {"arxiv": LookUpState.WAITING}
+        assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
