@@ -733,8 +733,9 @@ def test_a_title_without_words_to_ask_for_waits_for_the_next_service(house: Hous
         assert services.count("arxiv") == 0
 
 
+@pytest.mark.parametrize("is_revised", [False, True])
 def test_what_a_record_says_by_now_stays_when_an_answer_is_taken_out(
-    house: House, services: LookUpServices
+    house: House, services: LookUpServices, is_revised: bool
 ) -> None:
     services.has([replace(PLANS, authors=("Ada Lindqvist",))])
     asks(house, services, "arxiv")
@@ -743,14 +744,18 @@ def test_what_a_record_says_by_now_stays_when_an_answer_is_taken_out(
     (house.folder / "1.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert house.run() == {"lab": 1}
     assert only_paper(house).paper.authors == ("Ada Lindqvist",)
-    (house.folder / "2.jsonl").write_text(
-        json.dumps(row | {"authors": ["Eve Quist"]}), encoding="utf-8"
-    )
+    own: dict[str, Any] = {"authors": ["Eve Quist"]}
+    if is_revised:  # then its link and categories replace those of the answer
+        own |= {"categories": ["planning"], "url": "https://example.org/1"}
+        own["abstract"] = f"{AGENTS[1]} We also tried it on a fifth benchmark, of maps."
+    (house.folder / "2.jsonl").write_text(json.dumps(row | own), encoding="utf-8")
     house.run_after(hours=1)
     with house.opened() as app:
         unfill(app.runtime, AGENTS[0])
-    assert only_paper(house).paper.authors == ("Eve Quist",)
-    assert not only_paper(house).paper.url
+    paper = only_paper(house).paper
+    assert (paper.authors, paper.published) == (("Eve Quist",), None)
+    assert paper.url == ("https://example.org/1" if is_revised else "")
+    assert paper.categories == (("planning",) if is_revised else ())
 
 
 def test_what_waits_for_a_service_of_another_configuration_in_use_stays(
@@ -814,3 +819,20 @@ def test_a_digest_does_not_wait_for_what_is_asked_too_late(
         assert look_up.look_up(app.runtime) == 0
         assert states(house) == {"arxiv": LookUpState.WAITING}
         assert len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True)) == 1
+
+
+def test_other_papers_wait_while_a_person_asks_about_one(
+    house: House, services: LookUpServices
+) -> None:
+    works = lessons(3)
+    services.has(works)
+    asks(house, services, "huggingface")
+    ids = ingest_works(house, works)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        chosen = next(one for one in house.read(all_papers) if one.paper.title == works[0].title)
+        look_up_papers(app.runtime, [chosen])
+    assert services.count() == 1
+    found = states_by_title(house, ids)
+    assert found.pop(works[0].title) is LookUpState.FILLED
+    assert set(found.values()) == {LookUpState.WAITING}
