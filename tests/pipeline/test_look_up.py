@@ -22,7 +22,7 @@ from monitor.identity.looked_up import Judgement
 from monitor.look_up import service
 from monitor.model import Paper
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
-from monitor.model.look_up import LookUpState
+from monitor.model.look_up import LookUpState, notes_of
 from monitor.pipeline import asked_service, flow, look_up, service_round
 from monitor.pipeline.compose import compose
 from monitor.pipeline.flow import Step, Task
@@ -92,6 +92,10 @@ def test_a_line_that_a_site_wrote_comes_with_its_record(
     assert entry.note
     assert (entry.note.site, entry.note.line) == ("Hugging Face", PLANS.summary)
     assert entry.paper.links == {"code": PLANS.code}
+    with house.opened() as app:
+        unfill(app.runtime, AGENTS[0])
+    [taken_out] = house.read(look_ups.of_papers, [1])[1]
+    assert taken_out.answered.record and list(notes_of([taken_out])) == []
 
 
 def test_nothing_is_asked_without_the_setting(house: House, services: LookUpServices) -> None:
