@@ -192,3 +192,13 @@ def test_nothing_is_asked_if_nothing_is_missing(services: LookUpServices, say: S
     say("papers", "save", AGENTS[0])  # a service is due to be asked about it
     assert say("papers", "look-up", "--missing", "--json").json == {"papers": []}
     assert services.count() == 0
+
+
+def test_who_asks_about_one_paper_asks_about_no_saved_one(
+    services: LookUpServices, say: Say
+) -> None:
+    say("papers", "look-up", AGENTS[0])
+    say("papers", "save", AGENTS[0])  # a service is due to be asked about it
+    services.requests.clear()
+    say("papers", "look-up", BANDITS[0])
+    assert ["search_query" in request.query for request in services.requests] == [True]
