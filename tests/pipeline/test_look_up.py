@@ -840,3 +840,16 @@ def test_other_papers_wait_while_a_person_asks_about_one(
     found = states_by_title(house, ids)
     assert found.pop(works[0].title) is LookUpState.FILLED
     assert set(found.values()) == {LookUpState.WAITING}
+
+
+def test_no_request_is_begun_while_the_process_stops(
+    house: House, services: LookUpServices
+) -> None:
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+        app.runtime.stopping.set()
+        assert look_up.look_up(app.runtime) == 0
+        report = status(app.runtime, probe=False)
+        assert report.look_up and report.look_up.services[0].spent_today == 0
