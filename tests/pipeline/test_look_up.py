@@ -310,10 +310,8 @@ def test_a_command_waits_no_longer_for_its_turn_at_a_host(
     asks(house, services, "arxiv")
     house.ingest(AGENTS)
     with house.opened() as app:
-        assert app.runtime.database.path
-        store = app.runtime.database.path
-        gates = store.with_name(f"{store.name}.gates")
-        with Gates(gates, owner=store.stat().st_uid).turn("127.0.0.1"):
+        client = app.runtime.services["arxiv"]._client
+        with Gates(client.gate_dir, owner=client.gate_owner).turn("127.0.0.1"):
             assert look_up.look_up(app.runtime, 0.2) == 0
     assert services.count() == 0
     [waiting] = house.read(look_ups.of_papers, [1])[1]
