@@ -34,6 +34,8 @@ def papers_look_up(
 ) -> None:
     if not (references or missing or saved):
         raise UsageError("name a paper, or write --missing")
+    if limit and not missing:
+        raise UsageError("--limit goes with --missing")
     if saved and (references or missing or not dry_run):
         raise UsageError(
             "--saved goes with --dry-run alone", "`run` and `serve` ask about saved papers"

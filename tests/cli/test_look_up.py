@@ -28,6 +28,8 @@ def test_the_requests_are_shown_before_any_is_sent(services: LookUpServices, say
     [request] = shown.json["requests"]
     assert request["service"] == "arxiv" and request["url"].startswith(services.url("arxiv"))
     assert "1 request about" in say("papers", "look-up", "--missing", "--dry-run").out
+    refused = say("papers", "look-up", AGENTS[0], "--limit", "1")
+    assert (refused.status, "--limit goes with --missing" in refused.err) == (2, True)
     assert services.count() == 0
 
 
