@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from monitor.commands.identity import split, unmark
-from tests.house import AGENTS, House, newest_mail
+from monitor.identity.notices import notice
+from tests.house import AGENTS, House, all_papers, newest_mail
 from tests.pipeline.test_guard import write
 from tests.servers.slack import SlackServer
 from tests.servers.smtp import ScriptedSmtp
@@ -146,3 +147,19 @@ def test_readers_are_told_when_a_false_record_is_split_off(told: House) -> None:
     told.next_morning()
     text = "".join(page.read_text() for page in (told.folder / "pages").rglob("2*.html"))
     assert MISTAKEN in text
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_paper_is_not_withdrawn_by_the_report_of_a_namesake(told: House, is_same: bool) -> None:
+    """Many papers have such a title; the source gives no authors and no identifiers."""
+    title = "Deep Reinforcement Learning"
+    other = "Tactics of chess are learned from games that people played by letter for a century."
+    abstract = AGENTS[1] if is_same else other
+    report = {"title": title, "abstract": AGENTS[1], "withdrawn": True, "id": "first"}
+    write(told, "news/a.jsonl", report)
+    told.run()
+    write(told, "news/b.jsonl", {"title": title, "abstract": abstract, "id": "second"})
+    told.run()
+    with told.opened() as app, app.runtime.database.reading() as tx:
+        [paper] = [one.paper for one in all_papers(tx) if not notice(one.paper)]
+    assert paper.withdrawn is is_same
