@@ -68,12 +68,14 @@ class Required:
 class SettingsContext:
     """The context of a setting: the folder of its file, and the names that settings may refer to.
 
+    `configuration` is the folder of the configuration, which may include files of other folders.
     `libraries` are the sources with that role; `smtp`, `slack` and `public_url` say whether these
     are set, `templates` is the folder of the user's. With `unread` queries are taken as they are
     written, whatever is wrong with them.
     """
 
     folder: Path = Path()
+    configuration: Path = Path()
     sources: Collection[str] = ()
     libraries: Collection[str] = ()
     topics: Collection[str] = ()

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -36,6 +35,7 @@ from monitor.pipeline import like_topics
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction, schema_version
 from monitor.store.papers import papers, search
+from monitor.store.topics import like_words
 
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
@@ -341,10 +341,13 @@ def _find_unread_examples(settings: Settings) -> dict[str, str]:
     unread = {}
     for topic in settings.topics.values():
         # That there is no such file is a warning of the configuration already.
-        if topic.like and topic.like.file and Path(topic.like.file).is_file():
-            _, fault = like_topics.read_examples(topic.like.file, SystemClock())
+        if not (topic.like and topic.like.file):
+            continue
+        file = settings.path_of_examples(topic.like.file)
+        if file.is_file():
+            _, fault = like_topics.read_examples(file, SystemClock())
             if fault:
-                unread[topic.name] = f"like: {topic.like.file}: {fault}; see topics relearn"
+                unread[topic.name] = f"like: {file}: {fault}; see topics relearn"
     return unread
 
 
@@ -360,7 +363,7 @@ def _check_topics(settings: Settings, store: Database, unread: Collection[str] =
         _warning(settings, topic.name, f"like: has no example {name}; see topics relearn")
         for topic in current
         for name in (topic.words.missing if topic.words else ())
-        if not (topic.name in unread and topic.like and name == topic.like.file)
+        if not (topic.name in unread and topic.like and like_words.is_file(name, topic.like))
     ]
     if len(papers) < LEAST:
         return missing

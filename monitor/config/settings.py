@@ -268,7 +268,13 @@ def _text_alone(value: object) -> object:
 
 
 def _examples_file(path: str, info: ValidationInfo) -> str:
-    named = resolve_path(context_of(info).folder, path)
+    context = context_of(info)
+    folder = context.folder
+    # Where the configuration lies is no part of a topic, whose words would else be learned again
+    # once its folder is moved, or mounted elsewhere.
+    if folder.is_relative_to(context.configuration):
+        folder = folder.relative_to(context.configuration)
+    named = resolve_path(folder, path)
     if named.suffix.lower() not in EXAMPLE_FILES:
         raise ValueError(f"“{path}” should end with {', '.join(EXAMPLE_FILES)}")
     return str(named)
@@ -578,7 +584,7 @@ KINDS: Mapping[str, Kinds[Any]] = {"sources": SOURCES, "channels": CHANNELS}
 
 
 class Settings(General):
-    """The whole configuration, checked; paths in it are absolute.
+    """The whole configuration, checked; paths in it are absolute, but those of `path_of_examples`.
 
     `warnings` are what is probably not intended; `as_written` holds, for values that read the
     environment, the text of the file, and `variables`, by source, what its address reads there;
@@ -647,6 +653,10 @@ class Settings(General):
         """The variables in the addresses of all sources, and of services that are asked."""
         of_each = (*self.variables.values(), self.variables_of_services)
         return Variables(dict(item for v in of_each for item in v.values.items()))
+
+    def path_of_examples(self, file: str) -> Path:
+        """Return the path of the `file` of a `like:`, which may be relative to our folder."""
+        return self.file.parent / file
 
     @property
     def may_repeat(self) -> tuple[str, ...]:

@@ -388,6 +388,7 @@ class _Validator:
         if file not in self._contexts:
             self._contexts[file] = SettingsContext(
                 folder=self.written.folder(where),
+                configuration=self.written.file.absolute().parent,
                 sources=self.names["sources"],
                 libraries=[name for name in self.names["sources"] if self._is_library(name)],
                 topics=self.names["topics"],

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
-from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -55,6 +54,7 @@ def doubt(settings: Settings, written: Written) -> None:
     _doubt_pauses(settings, written)
     for topic in settings.topics.values():
         if topic.name not in settings.parked:
+            _doubt_examples(topic, settings, written)
             _doubt_query(topic, written)
             _doubt_sources(topic, settings, written)
     _doubt_use(settings, written)
@@ -242,10 +242,15 @@ def _other_form(channel: ChannelSettings, url: str, service: str) -> str:
     return f": add template: {service}{also}"
 
 
+def _doubt_examples(topic: TopicSettings, settings: Settings, written: Written) -> None:
+    if topic.like and topic.like.file:
+        file = settings.path_of_examples(topic.like.file)
+        if not file.is_file():
+            message = f"there is no file {file}: it has no examples"
+            written.warn(("topics", topic.name, "like", "file"), message)
+
+
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
-    if topic.like and topic.like.file and not Path(topic.like.file).is_file():
-        message = f"there is no file {topic.like.file}: it has no examples"
-        written.warn(("topics", topic.name, "like", "file"), message)
     if not topic.written:
         return
     where = ("topics", topic.name, "query" if topic.query else "any")

@@ -24,7 +24,8 @@ class Change(msgspec.Struct, frozen=True):
 class LikeText(msgspec.Struct, frozen=True):
     """A text that papers are like, stored papers by identifier, papers of a file.
 
-    `at_least` is the bar, if it is set; `at_most` how many papers a day the bar is chosen for.
+    The path of `file` is absolute, or relative to the folder of the configuration. `at_least` is
+    the bar, if it is set; `at_most` how many papers a day the bar is chosen for.
     """
 
     text: str = ""

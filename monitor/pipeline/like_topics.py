@@ -130,19 +130,21 @@ def find_examples(runtime: Runtime, topic: Topic) -> tuple[list[Paper], tuple[st
                 examples[stored.id] = stored.paper
             else:
                 missing.append(name)
-    of_file, fault = read_examples(like.file, runtime.clock) if like.file else ([], "")
-    if fault:
-        log.warning("examples not read", topic=topic.name, file=like.file, error=fault)
-        missing.append(like.file)
+    of_file: Sequence[Paper] = ()
+    if like.file:
+        file = runtime.settings.path_of_examples(like.file)
+        of_file, fault = read_examples(file, runtime.clock)
+        if fault:
+            log.warning("examples not read", topic=topic.name, file=str(file), error=fault)
+            missing.append(like.file)
     return [*examples.values(), *of_file], tuple(missing)
 
 
-def read_examples(name: str, clock: Clock) -> tuple[list[Paper], str]:
+def read_examples(file: Path, clock: Clock) -> tuple[list[Paper], str]:
     """Return the last `MOST_EXAMPLES` papers of a file, and what could not be read, "" if nothing.
 
     Of several faults in it the first is named, with its place.
     """
-    file = Path(name)
     kind = SOURCES.load(EXAMPLE_FILES[file.suffix.lower()])
     options: SourceOptions = kind.Options.model_validate({"path": str(file)})
     try:
@@ -212,7 +214,8 @@ def relearn(runtime: Runtime, topic: Topic) -> Topic:
 def refuse_without_words(runtime: Runtime, topic: Topic) -> None:
     """Raise UsageError or QueryError with the reason why a topic has no words."""
     if topic.like and topic.like.file:
-        _, fault = read_examples(topic.like.file, runtime.clock)
+        file = runtime.settings.path_of_examples(topic.like.file)
+        _, fault = read_examples(file, runtime.clock)
         if fault:
-            raise UsageError(f"{topic.like.file}: {fault}", "correct the file")
+            raise UsageError(f"{file}: {fault}", "correct the file")
     parse_topic(topic)

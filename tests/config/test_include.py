@@ -39,6 +39,29 @@ def test_included_files_hold_more_of_the_same(write: Write, tmp_path: Path) -> N
     assert folders == {"pages": tmp_path / "out", "ada-pages": tmp_path / "people" / "ada"}
 
 
+def test_examples_are_named_as_the_folder_of_the_configuration_sees_them(
+    write: Write, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere" / "b.yaml"
+    main = MAIN.format(include=f"[people/*.yaml, ../a.yaml, {elsewhere}]")
+    path = write(main, "main/monitor.yaml")
+    topic = "topics: {{{0}: {{like: {{file: {1}}}}}}}"
+    absolute, home = tmp_path / "main" / "x.bib", Path("~/x.bib").expanduser()
+    files = (
+        ("main/people/c.yaml", "./refs.bib", "people/refs.bib"),
+        ("main/people/d.yaml", str(absolute), str(absolute)),
+        ("main/people/e.yaml", "~/x.bib", str(home)),
+        ("a.yaml", "refs.bib", "../refs.bib"),
+        ("elsewhere/b.yaml", "refs.bib", str(elsewhere.with_name("refs.bib"))),
+    )
+    for name, file, _ in files:
+        write(topic.format(Path(name).stem, file), name)
+    topics = config.load(path, {}).topics
+    for name, _, found in files:
+        like = topics[Path(name).stem].like
+        assert like and like.file == found
+
+
 def test_a_fault_of_an_included_file_is_reported_there(write: Write, tmp_path: Path) -> None:
     path = write(MAIN.format(include="people/*.yaml") + "    stroe: x\n")
     ada = write("subscriptions:\n  ada: {topics: [agnets], channels: pages}", "people/ada.yaml")

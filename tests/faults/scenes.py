@@ -248,7 +248,7 @@ def mailed_and_learned(stage: Stage, folder: Path) -> Copies:
     found = mailed(stage, folder)
     settings = yaml.safe_load((folder / "monitor.yaml").read_text("utf-8"))
     like = settings["topics"][TOPIC_OF_TEXT]["like"]
-    examples, _ = read_examples(like["file"], SystemClock())
+    examples, _ = read_examples(Path(like["file"]), SystemClock())
     with reading(folder) as tx:
         versions = like_words.versions(tx, TOPIC_OF_TEXT)
         stored = papers.load(tx, matches.newest_ids(tx, TOPIC_OF_TEXT, 100)).values()

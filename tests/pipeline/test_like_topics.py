@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Thread
 
 import pytest
@@ -236,6 +236,89 @@ def test_a_paper_whose_text_was_deleted_is_no_example(liking: House):
     assert (words.examples, words.missing) == (0, ("arxiv:2307.13854",))
 
 
+def with_file(liking: House, file: str = "refs.bib") -> None:
+    """Let the topic have a file of examples, and what one paper is like."""
+    bib = liking.folder / file
+    bib.parent.mkdir(exist_ok=True)
+    bib.write_text("@article{a, title={Agents in the Browser}, author={Ada B}, year={2024}}")
+    liking.settings["topics"]["browsing"]["like"] = {"file": file}
+
+
+def move(liking: House) -> None:
+    """Move the installation to another folder."""
+    liking.folder = liking.folder.rename(f"{liking.folder}-moved")
+    if liking.settings["store"].startswith("sqlite"):
+        [store] = liking.folder.glob("*.db")
+        liking.settings["store"] = f"sqlite:///{store}"
+
+
+def in_force_since(house: House) -> list[datetime]:
+    with house.opened() as app, app.runtime.database.reading() as tx:
+        return list(tx.scalars(sa.select(schema.topic.c.in_force_since)))
+
+
+def topics(house: House) -> tuple[Topic, ...]:
+    with house.opened() as app:
+        return app.runtime.topics
+
+
+def test_an_installation_that_is_moved_keeps_its_words(liking: House):
+    with_file(liking)
+    liking.ingest(WEB)
+    [first], at = versions(liking), in_force_since(liking)
+    before = topics(liking)
+    move(liking)
+    liking.clock.move(days=1)
+    liking.ingest(BANDITS)
+    assert (versions(liking), in_force_since(liking)) == ([first], at)
+    assert topics(liking) == before
+    with liking.opened() as app:
+        assert relearn(app.runtime, "browsing").words.examples == 1, "the file is found there"
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_rows_with_an_absolute_path_keep_their_words(liking: House, is_moved: bool):
+    """As versions before 0.3.0 stored them."""
+    with_file(liking, "team/refs.bib")
+    liking.ingest(WEB)
+    [first], at = versions(liking), in_force_since(liking)
+    file = str(liking.folder / "team/refs.bib")
+    made_from = {"text": "", "papers": [], "file": file, "at_least": None, "at_most": None}
+    with liking.opened() as app, app.runtime.database.writing() as tx:
+        for table in (schema.topic, schema.like_words):
+            tx.execute(sa.update(table).values(made_from=made_from))
+    if is_moved:
+        move(liking)
+    liking.clock.move(days=1)
+    liking.ingest(BANDITS)
+    assert (versions(liking), in_force_since(liking)) == ([first], at)
+    with_file(liking, "other/refs.bib")
+    liking.ingest()
+    assert [words.version for words in versions(liking)] == [2, 1]
+
+
+def test_another_file_of_the_same_name_is_another_topic(liking: House):
+    with_file(liking, "team/refs.bib")
+    liking.ingest(WEB)
+    for number, file in enumerate(["refs.bib", str(liking.folder / "refs.bib")], 2):
+        with_file(liking, file)
+        liking.ingest()
+        assert versions(liking)[0].version == number
+
+
+def test_check_names_a_file_that_cannot_be_read_once_after_a_move(liking: House):
+    with_file(liking)
+    (liking.folder / "refs.bib").write_text("@article{a, title={Agents in the")
+    liking.settings["topics"]["browsing"]["like"]["text"] = TEXT
+    liking.ingest(WEB)
+    with liking.opened() as app, app.runtime.database.writing() as tx:
+        before = [str(liking.folder / "refs.bib")]
+        tx.execute(sa.update(schema.like_words).values(missing=before))
+    move(liking)
+    [warning] = topic_warnings(load_settings(liking.write()))
+    assert f"like: {liking.folder / 'refs.bib'}: " in warning.message
+
+
 def test_a_file_that_is_cut_off_is_said_and_stops_no_other_topic(liking: House):
     (liking.folder / "refs.bib").write_text("@article{a, title={Agents in the")
     liking.settings["topics"] |= {
@@ -342,8 +425,7 @@ def test_status_names_the_examples_that_were_missing_until_they_are_learned(liki
             "2 more examples; once readable, run "
             "`paper-monitor topics relearn browsing`"
         )
-        file = str(liking.folder / "refs.bib")
-        assert cut.startswith(f"topic cut was learned without {file}; once readable, run ")
+        assert cut.startswith("topic cut was learned without refs.bib; once readable, run ")
         [parked] = [one.text for one in report.problems if "parked" in one.text]
         assert (
             parked == "topic none is parked: like: has none of its examples yet: doi:10.5555/none"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import PurePath
+from typing import Any
 
 import sqlalchemy as sa
 from msgspec import convert, structs, to_builtins
@@ -25,9 +27,36 @@ def in_force(tx: Transaction, topics: Iterable[Topic]) -> dict[str, LikeWords]:
     query = sa.select(schema.like_words).where(among(_words.topic, likes))
     newest: dict[str, LikeWords] = {}
     for row in tx.execute(query.order_by(_words.topic, _words.version)):
-        if convert(row.made_from, LikeText) == likes[row.topic]:
+        if is_made_from(row.made_from, likes[row.topic]):
             newest[row.topic] = _read(row)
     return newest
+
+
+def as_stored(like: LikeText) -> dict[str, Any]:
+    """Return a text and examples as rows have them, the path of a file as `path`."""
+    row: dict[str, Any] = to_builtins(like)
+    file = row.pop("file")
+    return row | {"path": file}
+
+
+def is_made_from(row: Mapping[str, Any] | None, like: LikeText | None) -> bool:
+    """Return whether a row has this text and these examples.
+
+    Rows of earlier versions have, as `file`, an absolute path in the folder that the configuration
+    was in then, or lack fields.
+    """
+    if row is None or like is None:
+        return row is None and like is None
+    file = row["path"] if "path" in row else row.get("file", "")
+    if "path" not in row and is_file(file, like):
+        file = like.file
+    return convert({**row, "file": file}, LikeText) == like
+
+
+def is_file(stored: str, like: LikeText) -> bool:
+    """Return whether a stored path is the file of examples, in whatever folder it was then."""
+    parts = PurePath(like.file).parts
+    return bool(parts) and PurePath(stored).parts[-len(parts) :] == parts
 
 
 def versions(tx: Transaction, topic: str) -> list[LikeWords]:
@@ -52,7 +81,8 @@ def add(tx: Transaction, topic: Topic, words: LikeWords, now: datetime) -> LikeW
     of_topic = sa.select(sa.func.max(_words.version)).where(_words.topic == topic.name)
     added = structs.replace(words, version=(tx.scalar(of_topic) or 0) + 1, at=now)
     row = to_builtins(structs.replace(added, at=None))
-    row |= {"topic": topic.name, "made_from": to_builtins(topic.like), "at": now}
+    made_from = as_stored(topic.like) if topic.like else None
+    row |= {"topic": topic.name, "made_from": made_from, "at": now}
     insert_all(tx, schema.like_words, [row])
     return added
 

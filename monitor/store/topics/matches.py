@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct, convert, structs, to_builtins
+from msgspec import Struct, structs
 
-from monitor.model import Change, ChangeKind, LikeText, MatchRow, StoredPaper, Topic, UnsentMatch
+from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, UnsentMatch
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import processes, schema
 from monitor.store.engine.database import ACTIVATION_LOCK, Transaction, lock
 from monitor.store.engine.sql import Earlier, Instant, among, fetch, insert_new, insert_or_update
 from monitor.store.papers import papers, sightings
-from monitor.store.topics import subscriptions, word_counts
+from monitor.store.topics import like_words, subscriptions, word_counts
 
 LATELY = timedelta(days=7)
 # Papers seldom change more often than this within a feed.
@@ -131,10 +131,9 @@ def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], l
 
 def _is_changed(row: sa.Row[Any], topic: Topic) -> bool:
     ours = _row(topic)
-    # Its JSON has lists for tuples, and of an older version not all fields.
     del ours["made_from"]
-    made_from = convert(row.made_from, LikeText | None)
-    return made_from != topic.like or any(getattr(row, name) != ours[name] for name in ours)
+    is_same = like_words.is_made_from(row.made_from, topic.like)
+    return not is_same or any(getattr(row, name) != ours[name] for name in ours)
 
 
 def begin_activation(tx: Transaction) -> None:
@@ -266,7 +265,7 @@ def _row(topic: Topic) -> dict[str, Any]:
         "since_seconds": int(topic.since.total_seconds()),
         "threshold": topic.threshold,
         "synonyms": [list(group) for group in topic.synonyms] or None,
-        "made_from": to_builtins(topic.like) if topic.like else None,
+        "made_from": like_words.as_stored(topic.like) if topic.like else None,
     }
 
 
