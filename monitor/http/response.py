@@ -45,6 +45,9 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> None:
         self.received += len(chunk)
+        # Compressed blocks may have no content (RFC 1951, 3.2.4), any number of them.
+        if self.received > self._cap + PIECE:
+            raise FetchError(f"the answer is larger than {self._cap:,} bytes")
         while chunk:
             chunk = self._take(chunk)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from datetime import timedelta
 from math import isclose
@@ -71,6 +72,27 @@ def test_a_longer_answer_than_its_vectors_can_be_is_refused(
     monkeypatch.setattr(module, "MOST_BYTES", 200)
     with pytest.raises(FetchError, match="larger than"):
         client.ask(["agents plan"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Fault.PACKED, "is larger than|over 100 times its size"),
+        (Fault.PACKED_SECRETLY, "no JSON|over 100 times its size"),
+        (Fault.PACKED_TWICE, "encoded as 'gzip, gzip', which was not requested"),
+        (Fault.PACKED_WITHOUT_END, "is larger than 3,145,728 bytes"),
+    ],
+)
+def test_a_bomb_is_refused_with_little_memory_however_it_is_packed(
+    server: EmbeddingServer, client: Client, fault: Fault, why: str
+):
+    server.misbehaves(fault)
+    tracemalloc.start()
+    with pytest.raises(FetchError, match=why):
+        client.ask(["agents plan"], LENGTH)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64_000_000, "the server of the test has its answer in memory, too"
 
 
 def test_a_pause_that_is_asked_for_is_named(server: EmbeddingServer, client: Client):

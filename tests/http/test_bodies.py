@@ -9,6 +9,7 @@ import pytest
 
 from monitor.errors import FetchError
 from tests.http.doors import Site
+from tests.servers.bombs import packed_without_end
 from tests.servers.web import Answer
 
 
@@ -46,6 +47,12 @@ def test_F03_the_cap_counts_what_is_decoded(site: Site) -> None:
     with pytest.raises(FetchError, match="larger than 1,000 bytes"):
         site.get(max_bytes=1000)
     assert len(site.get(max_bytes=1200).content) == 1200
+
+
+def test_F03_compressed_blocks_of_nothing_are_no_answer_without_end(site: Site) -> None:
+    site.web.decides("/", lambda _: packed_without_end())
+    with pytest.raises(FetchError, match="larger than 1,000 bytes"):
+        site.get(max_bytes=1000)
 
 
 GZIP = {"Content-Encoding": "gzip"}

@@ -156,6 +156,8 @@ def test_no_whole_and_valid_answer_is_an_error(
         assert "is cut off" in str(fault)
     if lie is Lie.ENDLESS:
         assert "did not finish within 30 s" in str(fault)
+    if lie is Lie.PACKED:
+        assert "is larger than" in str(fault) or "over 100 times its size" in str(fault)
 
 
 @each_service

@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
+from tests.servers import bombs
+from tests.servers.bombs import ENDLESS
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 
 LENGTH = 64
-ENDLESS = 2**40  # bytes that an answer announces
 
 Model = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
@@ -50,6 +51,10 @@ class Fault(StrEnum):
     BROKEN = "500"
     REFUSED = "400 for a text that is too long"
     ENDLESS = "an answer without an end"
+    PACKED = "a gigabyte in a megabyte"
+    PACKED_TWICE = "a gigabyte in ten kilobytes, compressed twice"
+    PACKED_SECRETLY = "the same, by a header compressed once"
+    PACKED_WITHOUT_END = "compressed blocks of nothing without an end"
 
 
 def count_words(texts: Sequence[str]) -> list[list[float]]:
@@ -144,6 +149,14 @@ def _misbehaving(fault: Fault, rows: list[list[float]]) -> Answer:
             return Answer(400, b'{"error": {"message": "input is too long"}}')
         case Fault.ENDLESS:
             return Answer(body=b" " * (1 << 25), length=ENDLESS)
+        case Fault.PACKED:
+            return bombs.packed()
+        case Fault.PACKED_TWICE:
+            return bombs.packed_twice()
+        case Fault.PACKED_SECRETLY:
+            return bombs.packed_secretly()
+        case Fault.PACKED_WITHOUT_END:
+            return bombs.packed_without_end()
 
 
 def _body(rows: Sequence[Sequence[float]]) -> bytes:

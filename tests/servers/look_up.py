@@ -29,13 +29,14 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tests.house import AGENTS
+from tests.servers import bombs
+from tests.servers.bombs import ENDLESS
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 
 NAMES = ("huggingface", "arxiv", "crossref", "semantic-scholar", "openalex")
 TOP = 5  # records of an answer that is ranked
 A_YEAR = 365 * 24 * 3600
 ELSEWHERE = "http://127.0.0.1/"
-ENDLESS = 2**40  # bytes that an answer announces
 
 
 class Lie(StrEnum):
@@ -64,6 +65,7 @@ class Lie(StrEnum):
     PAUSE = "status 429 with a Retry-After of a year"
     REDIRECT = "a redirect to a private address"
     ENDLESS = "an answer that does not end"
+    PACKED = "a gigabyte in a megabyte"
 
     @property
     def is_of_a_record(self) -> bool:
@@ -300,6 +302,8 @@ def _falsified(answer: Answer, lie: Lie) -> Answer:
             return replace(answer, length=len(answer.body) + 1)
         case Lie.ERROR:
             return Answer(body=b'{"error": "Internal Error", "message": "try again later"}')
+        case Lie.PACKED:
+            return bombs.packed()
         case Lie.TRUNCATED_GZIP:
             packed = gzip.compress(answer.body)
             return Answer(body=packed[: len(packed) // 2], headers={"Content-Encoding": "gzip"})
