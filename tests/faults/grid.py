@@ -33,6 +33,7 @@ _TWICE += ("smtp DATA", "smtp text", "smtp dot")
 _TIMES: Mapping[str, Mapping[str, int]] = {
     "mail": dict.fromkeys(_TWICE, 2),
     "like a text": {"read in like_topics": 4},
+    "learned on a page": {"read in like_topics": 4},
     "references": {"chunk": 4, "entries begun": 2, "entries left": 5, "filled in": 2},
 }
 

@@ -65,6 +65,7 @@ HOOK_SECRET = "whsec_c2l4IHRpbWVzIHNldmVuIGlzIGZvcnR5LXR3byEh"
 FIRST_REFRESH_TOKEN = "refresh-token-1"
 READERS = ("ada@example.org", "grace@example.org")
 CLICKER, KEY = "turing@example.org", "a key of this installation"
+PAGES = {"public_url": "https://papers.example.org", "secret_key": [KEY]}
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SLACK_PAPERS = 48
 CHAT_PAPERS, PHONE_PAPERS = 8, 40
@@ -707,7 +708,7 @@ class WithPages(Serving):
 
     def prepare(self, house: House, stage: Stage) -> None:
         super().prepare(house, stage)
-        house.settings |= {"public_url": "https://papers.example.org", "secret_key": [KEY]}
+        house.settings |= PAGES
         other = {"topics": ["*"], "email": [CLICKER], "schedule": "monthly 1 08:00"}
         house.settings["subscriptions"]["other"] = other
 
@@ -718,7 +719,7 @@ class WithPages(Serving):
         seconds = FULL_FOR if order.harm == "full" else PATIENCE
 
         def is_over() -> bool:
-            if not result and _click(client):
+            if not result and self.click(client):
                 result.append(True)
             return (bool(result) or not pages.is_alive()) and self._is_done(folder)
 
@@ -732,10 +733,21 @@ class WithPages(Serving):
     def recover(self, folder: Path) -> None:
         client = self._pages(folder)
         running = process.start(folder, "web", "--now", at(self.now))
-        wait(lambda: _click(client))
+        wait(lambda: self.click(client))
         running.terminate()
         process.ended(running)
         super().recover(folder)
+
+    def click(self, client: httpx.Client) -> bool:
+        """Look at some pages, and stop a subscription by a link; say whether that was answered."""
+        token = KeyRing((KEY,)).sign("stop", "other", CLICKER)
+        try:
+            for path in ("/", "/deliveries", "/papers?q=agents", f"/u/{token}"):
+                client.get(path)
+            answer = client.post(f"/u/{token}", data={"List-Unsubscribe": "One-Click"})
+        except httpx.HTTPError:
+            return False
+        return answer.status_code == 200
 
     def _pages(self, folder: Path) -> httpx.Client:
         """Give the pages a free port, and return what asks for them."""
@@ -747,16 +759,28 @@ class WithPages(Serving):
         return httpx.Client(base_url=f"http://{listen}", headers=host, timeout=PATIENCE)
 
 
-def _click(client: httpx.Client) -> bool:
-    """Look at some pages, and stop a subscription by a link; say whether that was answered."""
-    token = KeyRing((KEY,)).sign("stop", "other", CLICKER)
-    try:
-        for path in ("/", "/deliveries", "/papers?q=agents", f"/u/{token}"):
-            client.get(path)
-        answer = client.post(f"/u/{token}", data={"List-Unsubscribe": "One-Click"})
-    except httpx.HTTPError:
+class RelearnedOnPage(WithWords, WithPages):
+    """Examples were added, and a person presses the button beside the service, which matches.
+
+    The pages are harmed. Without an answer, the person looks whether it was done.
+    """
+
+    text = LIKE
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        super().prepare(house, stage)
+        house.settings |= PAGES
+
+    def click(self, client: httpx.Client) -> bool:
+        """Press the button unless the page shows new words; say whether these were there."""
+        topic = f"/topics/{TOPIC_OF_TEXT}"
+        try:
+            if "Version 2" in client.get(topic).text:
+                return True
+            client.post(f"{topic}/relearn", headers={"Sec-Fetch-Site": "same-origin"})
+        except httpx.HTTPError:
+            pass
         return False
-    return answer.status_code == 200
 
 
 class NewStore(ByMail):
@@ -941,6 +965,12 @@ SCENES: dict[str, Scene] = {
         ),
         RelearnedMeanwhile(
             "learned meanwhile", ("relearned",), mailed_and_learned, LEARNED, words=RELEARN
+        ),
+        RelearnedOnPage(
+            "learned on a page",
+            ("words", "relearned", "read in like_topics"),
+            mailed_and_learned,
+            LEARNED,
         ),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(
