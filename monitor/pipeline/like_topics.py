@@ -145,6 +145,8 @@ def read_examples(file: Path, clock: Clock) -> tuple[list[Paper], str]:
 
     Of several faults in it the first is named, with its place.
     """
+    if not file.exists():
+        return [], "there is no such file"
     kind = SOURCES.load(EXAMPLE_FILES[file.suffix.lower()])
     options: SourceOptions = kind.Options.model_validate({"path": str(file)})
     try:
@@ -217,5 +219,5 @@ def refuse_without_words(runtime: Runtime, topic: Topic) -> None:
         file = runtime.settings.path_of_examples(topic.like.file)
         _, fault = read_examples(file, runtime.clock)
         if fault:
-            raise UsageError(f"{file}: {fault}", "correct the file")
+            raise UsageError(f"{file}: {fault}", "correct the file or its name")
     parse_topic(topic)

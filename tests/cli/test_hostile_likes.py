@@ -101,7 +101,7 @@ def special_files(folder: Path) -> dict[str, str]:
         "endless.bib": "is not a regular file",
         "round.bib": "Too many levels of symbolic links",
         "huge.bib": "larger than 67,108,864 bytes",
-        "none.bib": "No such file",
+        "none.bib": "there is no such file",
     }
 
 
