@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from monitor.commands.like_trial import NearTopic, near_topics
-from monitor.digest.explain import added_by
+from monitor.digest.draft import added_by
 from monitor.digest.layout import beyond_at_most
 from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import structs
 
+from monitor.digest.draft import added_by
 from monitor.digest.excerpt import EXCERPT_RULE
-from monitor.digest.explain import added_by, describe_revision, explain_again
+from monitor.digest.explain import describe_revision, explain_again
 from monitor.digest.lines import choose_note
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import UsageError

@@ -14,11 +14,13 @@ import msgspec
 from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.shown import shown_title
 from monitor.model import (
+    MODEL,
     Change,
     ChangeKind,
     DigestGroup,
     DigestPaper,
     GroupRule,
+    MatchReason,
     Paper,
     SourceLabel,
     StoredPaper,
@@ -76,6 +78,8 @@ class _News(msgspec.Struct, frozen=True):
     kind: ChangeKind
     score: float
     topics: tuple[str, ...]
+    # The models that added it, by topic.
+    models: Mapping[str, str] = {}
 
     @property
     def rank(self) -> tuple[float, datetime, int]:
@@ -131,7 +135,11 @@ def draft(
     papers = sorted(map(_gather, by_paper.values()), key=attrgetter("rank"), reverse=True)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
     label = cache(partial(_titles_and_search, sources))
-    topic = cache(lambda name: TopicWhy(name, (), rules.get(name, _NO_RULE).title))
+
+    @cache
+    def topic(name: str, model: str | None) -> TopicWhy:
+        return TopicWhy(name, added_by(model), rules.get(name, _NO_RULE).title)
+
     listed = {} if listed is None else listed
     entries = [
         _entry(
@@ -152,16 +160,23 @@ def draft(
     )
 
 
+def added_by(model: str | None) -> tuple[MatchReason, ...]:
+    """Return the reason of a paper that a model added just below a bar, () of any other paper."""
+    return (MatchReason(MODEL, (model,)),) if model else ()
+
+
 def _gather(matches: Sequence[UnsentMatch]) -> _News:
+    models = {item.topic: item.added_by for item in matches if item.added_by}
     if len(matches) == 1:  # as most are
         change = matches[0].change
-        return _News(change, change.at, change.kind, matches[0].score, (matches[0].topic,))
+        return _News(change, change.at, change.kind, matches[0].score, (matches[0].topic,), models)
     return _News(
         latest=max(matches, key=lambda item: item.change.revision).change,
         at=max(item.change.at for item in matches),
         kind=min((item.change.kind for item in matches), key=_PRECEDENCE.index),
         score=max(item.score for item in matches),
         topics=_topics(matches),
+        models=models,
     )
 
 
@@ -187,7 +202,7 @@ def _share(papers: Sequence[_News], count: int, rules: Mapping[str, GroupRule]) 
 def _entry(
     news: _News,
     paper: Paper,
-    topic: Callable[[str], TopicWhy],
+    topic: Callable[[str, str | None], TopicWhy],
     label: tuple[tuple[str, ...], str],
     late: datetime | None,
 ) -> DigestPaper:
@@ -201,7 +216,7 @@ def _entry(
         first_seen=stored.first_seen,
         sources=news.latest.sources,
         score=news.score,
-        matched=tuple(map(topic, news.topics)),
+        matched=tuple(map(topic, news.topics, map(news.models.get, news.topics))),
         late=late is not None and _arrival_time(news.latest) < late,
         source_titles=titles,
         search=search,

@@ -73,28 +73,6 @@ def explain_papers(
     return tuple(_without_common_marks(group, draft.in_full) for group in groups)
 
 
-def name_models(
-    groups: tuple[DigestGroup, ...], added: Mapping[tuple[str, int], str]
-) -> tuple[DigestGroup, ...]:
-    """Name the models that added papers to topics, by topic and paper id."""
-
-    def named(entry: DigestPaper) -> DigestPaper:
-        matched = tuple(
-            structs.replace(of, why=of.why + added_by(added.get((of.topic, entry.paper_id))))
-            for of in entry.matched
-        )
-        return structs.replace(entry, matched=matched)
-
-    if not added:
-        return groups
-    return tuple(replace(group, entries=tuple(map(named, group.entries))) for group in groups)
-
-
-def added_by(model: str | None) -> tuple[MatchReason, ...]:
-    """Return the reason of a paper that a model added just below a bar, () of any other paper."""
-    return (MatchReason(MODEL, (model,)),) if model else ()
-
-
 def _without_common_marks(group: DigestGroup, in_full: Collection[int]) -> DigestGroup:
     marked = words_of_all([entry for entry in group.entries if entry.paper_id in in_full])
     # The reasons of those that are listed by title are not known.

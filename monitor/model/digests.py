@@ -21,11 +21,12 @@ Json = Mapping[str, Any]
 
 
 class UnsentMatch(msgspec.Struct, frozen=True):
-    """An unsent match with all that a digest may show of it."""
+    """An unsent match with all that a digest may show of it; `added_by` as in `MatchRow`."""
 
     topic: str
     score: float
     change: Change
+    added_by: str | None = None
 
 
 class TopicWhy(msgspec.Struct, frozen=True, omit_defaults=True, cache_hash=True):

@@ -15,7 +15,7 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.digest.draft import Draft, Listed, draft
-from monitor.digest.explain import Explain, explain_papers, name_models
+from monitor.digest.explain import Explain, explain_papers
 from monitor.digest.schedule import Slot, early_slots, late_before, latest_due, next_due
 from monitor.digest.wording import format_count
 from monitor.errors import MonitorError, StoreBusyError, StoreError
@@ -50,7 +50,6 @@ from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import look_ups, sightings, withdrawals, write_papers
 from monitor.store.sources import collections, reference_events, runs
 from monitor.store.sources.collections import CollectionEntry
-from monitor.store.topics import embeddings as stored_embeddings
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
@@ -321,7 +320,6 @@ def _digest(
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
         notes = _site_notes(tx, runtime, drafted) if subscription.settings.lines else {}
-        added = stored_embeddings.added(tx, papers)
         earlier = write_papers.texts_before(tx, drafted.revisions)
         owned_papers = format_count(len(left_out), "paper")
         remarks = (f"Left out: {owned_papers} of your library.",) if left_out else ()
@@ -356,7 +354,6 @@ def _digest(
         )
         digest = fill_sections(FillContext(tx, runtime, subscription, now), digest)
     explained = explain_papers(drafted, cache.explain, also, earlier, to_mark, withdrawn_by, notes)
-    explained = name_models(explained, added)
     lead = order.lead(explained, drafted.in_full, subscription.settings.lead)
     digest = order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
     if not usable:

@@ -409,7 +409,8 @@ def _active_topics() -> sa.CTE:
 
 # Built once: SQLAlchemy takes as long to build them as SQLite to answer them for a small digest.
 _UNSENT = _unsent(
-    _change.paper_id, _change.revision, _change.kind, _change.at, _match.topic, _match.score
+    *(_change.paper_id, _change.revision, _change.kind, _change.at),
+    *(_match.topic, _match.score, _match.added_by),
 ).order_by(_change.paper_id, _change.revision, _match.topic)
 _WAITING = _unsent(sa.func.count(_change.paper_id.distinct()))
 _FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
@@ -419,10 +420,17 @@ def _news(tx: Transaction, rows: Sequence[Any], known: ChangesRead) -> list[Unse
     newest = _newest_with_first_kind(rows)
     changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
     scores: dict[tuple[int, str], float] = {}
-    for paper_id, _, _, _, topic, score in rows:  # by position: there are hundreds of thousands
+    models: dict[tuple[int, str], str] = {}
+    # By position: there are hundreds of thousands.
+    for paper_id, _, _, _, topic, score, added_by in rows:
         match = paper_id, topic
         scores[match] = max(scores.get(match, 0.0), score)
-    return [UnsentMatch(topic, scores[id, topic], changes[id]) for id, topic in sorted(scores)]
+        if added_by:
+            models[match] = added_by
+    return [
+        UnsentMatch(match[1], score, changes[match[0]], models.get(match))
+        for match, score in sorted(scores.items())
+    ]
 
 
 def _newest_with_first_kind(rows: Sequence[Any]) -> dict[int, ChangeRow]:
