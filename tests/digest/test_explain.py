@@ -7,7 +7,16 @@ from msgspec import structs
 
 from monitor.digest.draft import draft
 from monitor.digest.explain import count_changes, describe_revision, explain_papers
-from monitor.model import ChangeKind, Digest, EarlierText, MatchReason, Paper, Revision, TopicWhy
+from monitor.model import (
+    MODEL,
+    ChangeKind,
+    Digest,
+    EarlierText,
+    MatchReason,
+    Paper,
+    Revision,
+    TopicWhy,
+)
 from tests.digest.samples import NOW, PAPER, digest, entry_of, news
 
 
@@ -20,6 +29,14 @@ def test_a_paper_stands_once_under_its_best_topic_and_names_the_others() -> None
     assert order(made) == {"narrow": [1]}
     [entry] = made.groups[0].entries
     assert [matched.topic for matched in entry.matched] == ["narrow", "wide"]
+
+
+def test_only_the_topic_to_which_a_model_added_a_paper_names_it() -> None:
+    found, added = news(topic="narrow", score=3), news(topic="wide")
+    made = digest([found, structs.replace(added, added_by="minilm")])
+    [entry] = made.groups[0].entries
+    named = {of.topic: [why.words for why in of.why if why.field == MODEL] for of in entry.matched}
+    assert named == {"narrow": [], "wide": [("minilm",)]}
 
 
 def test_groups_and_papers_come_best_first_and_of_equals_the_newest() -> None:
