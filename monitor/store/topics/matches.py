@@ -409,8 +409,13 @@ def _active_topics() -> sa.CTE:
 
 # Built once: SQLAlchemy takes as long to build them as SQLite to answer them for a small digest.
 _UNSENT = _unsent(
-    *(_change.paper_id, _change.revision, _change.kind, _change.at),
-    *(_match.topic, _match.score, _match.added_by),
+    _change.paper_id,
+    _change.revision,
+    _change.kind,
+    _change.at,
+    _match.topic,
+    _match.score,
+    _match.added_by,
 ).order_by(_change.paper_id, _change.revision, _match.topic)
 _WAITING = _unsent(sa.func.count(_change.paper_id.distinct()))
 _FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
