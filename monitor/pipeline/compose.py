@@ -173,21 +173,17 @@ def _compose_each(
             break
         try:
             slot = _slot(runtime, subscription, state, now, early, ahead)
-            is_held = (
-                awaits_look_up
-                and slot is not None
-                and any(
-                    stage.holds(runtime, subscription, slot, now) for stage in (look_up, embeddings)
-                )
+            # A paused one is always looked at: the store does not know of pauses.
+            if slot is None and now > subscription.pause_end:
+                later.append(_next_due(subscription, state, now))
+            digest = (
+                _digest(runtime, subscription, state, slot, now, cache, awaits_look_up)
+                if slot
+                else None
             )
-            if slot is None or is_held:
-                # A paused one is always looked at: the store does not know of pauses.
-                if not is_held and now > subscription.pause_end:
-                    later.append(_next_due(subscription, state, now))
+            if digest is None:
                 continue
-            digest = _digest(runtime, subscription, state, slot, now, cache)
-            frozen = _freeze(runtime, subscription, digest, is_early=early or ahead)
-            done += [] if frozen is None else [frozen]
+            done += _freeze(runtime, subscription, digest, is_early=early or ahead)
             if on_digest:
                 on_digest(digest)
             _save_word_counts(runtime, cache, SAVE_WORD_COUNTS_FROM)
@@ -252,14 +248,16 @@ def _report_clock(runtime: Runtime, now: datetime) -> None:
 
 def _freeze(
     runtime: Runtime, subscription: Subscription, digest: Digest, *, is_early: bool
-) -> int | None:
+) -> list[int]:
+    """Store a digest and its deliveries, and return its id; [] if it need not be recorded."""
     # An empty digest that was asked for early is not recorded. An empty one of a slot is, and is
     # sent only with `quiet: send`.
     if is_early and not digest.has_news:
-        return None
+        return []
     is_sent = digest.has_news or subscription.settings.quiet == "send"
     destinations = subscription.destinations if is_sent else ()
-    return freeze(runtime, digest, destinations, render(runtime, destinations, digest))
+    frozen = freeze(runtime, digest, destinations, render(runtime, destinations, digest))
+    return [] if frozen is None else [frozen]
 
 
 def _digest(
@@ -269,7 +267,9 @@ def _digest(
     slot: Slot,
     now: datetime,
     cache: _RunCache,
-) -> Digest:
+    awaits_look_up: bool,
+) -> Digest | None:
+    """Return the digest of a slot, None while it waits for answers about its papers."""
     # Loads NumPy, and only where digests are composed.
     from monitor.pipeline.order import OrderCache, order_of
 
@@ -282,6 +282,10 @@ def _digest(
     report_start = state.last_composed_at or now - FIRST_REPORT
     reported = (*news_sources, *asked_about_references), report_start, now
     with runtime.database.reading() as tx:
+        if awaits_look_up and any(
+            stage.holds(tx, runtime, subscription, slot, now) for stage in (look_up, embeddings)
+        ):
+            return None
         news = matches.unsent(tx, subscription.name, now, cache.changes)
         left_out: dict[int, int] = {}
         if subscription.settings.owned == "skip":

@@ -86,19 +86,20 @@ def queue(runtime: Runtime) -> bool:
     return True
 
 
-def holds(runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime) -> bool:
+def holds(
+    tx: Transaction, runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime
+) -> bool:
     """Say whether a digest that is due waits for the vectors of its papers."""
     server = runtime.embeddings
     if not server:
         return False
-    with runtime.database.reading() as tx:
-        # After a downtime papers are matched when their digest is long due.
-        since = matches.waits_since(tx, subscription.name, now) or slot.due_at
-        until = (since if subscription.schedule.immediately else max(since, slot.due_at)) + WAIT
-        if now >= until:
-            return False
-        ids = matches.newest_waiting(tx, subscription.name, now, MOST_WAITED_FOR)
-        return bool(ids) and stored.is_open(tx, server.model, ids, until)
+    # After a downtime papers are matched when their digest is long due.
+    since = matches.waits_since(tx, subscription.name, now) or slot.due_at
+    until = (since if subscription.schedule.immediately else max(since, slot.due_at)) + WAIT
+    if now >= until:
+        return False
+    ids = matches.newest_waiting(tx, subscription.name, now, MOST_WAITED_FOR)
+    return bool(ids) and stored.is_open(tx, server.model, ids, until)
 
 
 # ── asking ──────────────────────────────────────────────────────────────────────────

@@ -83,14 +83,21 @@ def queue(runtime: Runtime) -> bool:
             ids = look_ups.unasked(tx, now - RECENT, QUEUED_AT_ONCE, below)
             if not ids:
                 return False
-            stored, below = papers.load(tx, ids), ids[-1]
-            known = _in_shared_libraries(tx, runtime, stored, now)
-            nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
-            rows = [(id, name) for id, name in nexts.items() if name and id not in known]
+            rows, below = _first_services(tx, runtime, ids, now), ids[-1]
     with runtime.database.writing() as tx:
         existing = papers.load(tx, [id for id, _ in rows])
         look_ups.wait(tx, [row for row in rows if row[0] in existing], now)
     return True
+
+
+def _first_services(
+    tx: Transaction, runtime: Runtime, ids: Iterable[int], now: datetime
+) -> list[tuple[int, str]]:
+    """Return (paper id, service) of the papers to be asked about, of some never asked about."""
+    stored = papers.load(tx, ids)
+    known = _in_shared_libraries(tx, runtime, stored, now)
+    nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
+    return [(id, name) for id, name in nexts.items() if name and id not in known]
 
 
 def _in_shared_libraries(
@@ -109,21 +116,31 @@ def _in_shared_libraries(
     }
 
 
-def holds(runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime) -> bool:
-    """Say whether a digest that is due waits for answers about its papers."""
+def holds(
+    tx: Transaction, runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime
+) -> bool:
+    """Say whether a digest that is due waits for answers about its papers.
+
+    Papers that were matched, and are still to be queued, are waited for as those in the queue are.
+    `tx` is the transaction that reads the digest's papers: none can be matched in between.
+    """
     if not runtime.services:
         return False
-    with runtime.database.reading() as tx:
-        # After a downtime papers are matched when their digest is long due.
-        since = matches.waits_since(tx, subscription.name, now) or slot.due_at
-        if subscription.schedule.immediately:
-            until = since + min(runtime.look_up_wait, MOST_FOR_IMMEDIATE)
-        else:
-            until = max(since, slot.due_at) + runtime.look_up_wait
-        if now >= until:
-            return False
-        ids = matches.newest_waiting(tx, subscription.name, now, MOST_WAITED_FOR)
-        return bool(ids) and look_ups.is_open(tx, ids, until)
+    name = subscription.name
+    # After a downtime papers are matched when their digest is long due.
+    since = matches.waits_since(tx, name, now) or slot.due_at
+    if subscription.schedule.immediately:
+        until = since + min(runtime.look_up_wait, MOST_FOR_IMMEDIATE)
+    else:
+        until = max(since, slot.due_at) + runtime.look_up_wait
+    if now >= until:
+        return False
+    ids = matches.newest_waiting(tx, name, now, MOST_WAITED_FOR)
+    if not ids or look_ups.is_open(tx, ids, until):
+        return bool(ids)
+    unasked = look_ups.unasked(tx, now - RECENT, MOST_WAITED_FOR, subscription=name)
+    to_queue = set(ids).intersection(unasked)
+    return bool(to_queue and _first_services(tx, runtime, to_queue, now))
 
 
 def look_up(

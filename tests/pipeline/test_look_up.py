@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from monitor.app import App
 from monitor.commands.look_up import look_up_papers, unfill
 from monitor.commands.status import status
 from monitor.digest.look_up_words import describe_look_up
@@ -20,7 +21,7 @@ from monitor.http.host_limits import Gates
 from monitor.identity import looked_up
 from monitor.identity.looked_up import Judgement
 from monitor.look_up import service
-from monitor.model import Paper
+from monitor.model import Digest, Paper, UnsentMatch
 from monitor.model.incidents import IncidentKind, Subject, SubjectKind
 from monitor.model.look_up import LookUpState, notes_of
 from monitor.pipeline import asked_service, flow, look_up, service_round
@@ -32,6 +33,7 @@ from monitor.store.engine import schema
 from monitor.store.engine.locks import look_up_lock
 from monitor.store.papers import identity_rulings, look_ups, papers
 from monitor.store.sources.reading_state import Servers
+from monitor.store.topics import matches
 from tests.counting import statements
 from tests.house import AGENTS, APART, FOLDING, House, all_papers
 from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
@@ -316,6 +318,69 @@ def test_a_command_waits_no_longer_for_its_turn_at_a_host(
     assert services.count() == 0
     [waiting] = house.read(look_ups.of_papers, [1])[1]
     assert (waiting.state, waiting.attempts) == (LookUpState.WAITING, 0)
+
+
+@pytest.fixture
+def asking(house: House, services: LookUpServices, url: str) -> House:
+    """Return a house that asks arXiv, and sends its digests at once, with each kind of store."""
+    house.settings["store"] = url
+    asks(house, services, "arxiv")
+    return house
+
+
+def compose_in_service(app: App) -> int:
+    return len(compose(app.runtime, ignore_backoff=False, awaits_look_up=True))
+
+
+def test_a_digest_waits_for_papers_that_are_matched_and_not_yet_queued(asking: House) -> None:
+    asking.ingest(AGENTS)
+    with asking.opened() as app:
+        assert compose_in_service(app) == 0
+        assert look_up.queue(app.runtime)
+        assert compose_in_service(app) == 0
+        assert look_up.look_up(app.runtime) == 1
+        assert compose_in_service(app) == 1
+    assert asking.digest().groups[0].entries[0].paper.authors == PLANS.authors
+
+
+def test_papers_that_are_not_queued_are_waited_for_only_so_long(asking: House) -> None:
+    asking.ingest(AGENTS)
+    with asking.opened() as app:
+        asking.clock.move(seconds=61)
+        assert compose_in_service(app) == 1
+
+
+def test_a_paper_that_is_matched_while_a_digest_is_composed_is_in_the_next(
+    asking: House, services: LookUpServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the decision that a digest need not wait and the reading of its papers."""
+    later = Work(APART[0], APART[1], ("Cleo Fjord",), arxiv="2610.05678")
+    services.has([PLANS, later])
+    asking.ingest(AGENTS)
+    with asking.opened() as app:
+        assert look_up.look_up(app.runtime) == 1
+
+        def unsent(*given: Any) -> list[UnsentMatch]:
+            if not arrived:
+                arrived.append(True)
+                asking.ingest(APART)
+            return unsent_before(*given)
+
+        arrived: list[bool] = []
+        unsent_before = matches.unsent
+        monkeypatch.setattr(matches, "unsent", unsent)
+        assert compose_in_service(app) == 1
+        assert arrived
+        assert [paper.title for paper in papers_of(asking.digest())] == [AGENTS[0]]
+        app.once.deliver()
+        assert compose_in_service(app) == 0
+        assert look_up.look_up(app.runtime) == 1
+        assert compose_in_service(app) == 1
+    assert [paper.authors for paper in papers_of(asking.digest())] == [later.authors]
+
+
+def papers_of(digest: Digest) -> list[Paper]:
+    return [entry.paper for group in digest.groups for entry in group.entries]
 
 
 def test_what_was_filled_in_can_be_taken_out_for_good(

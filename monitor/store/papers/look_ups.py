@@ -54,11 +54,18 @@ class JoinedBy(msgspec.Struct, frozen=True):
     when: datetime
 
 
-def unasked(tx: Transaction, since: datetime, limit: int, below: int | None = None) -> list[int]:
+def unasked(
+    tx: Transaction,
+    since: datetime,
+    limit: int,
+    below: int | None = None,
+    subscription: str | None = None,
+) -> list[int]:
     """Return papers that wait for a digest and were never looked up, newest first.
 
     Of those that were news since a time, with ids below one, the papers that may lack something:
-    `missing` in `monitor/pipeline/missing_fields.py` decides.
+    `missing` in `monitor/pipeline/missing_fields.py` decides. With `subscription`, only those that
+    wait for its digest.
     """
     sent = sa.exists().where(_item.subscription == _has.subscription, _item.paper_id == _paper.id)
     query = (
@@ -71,6 +78,7 @@ def unasked(tx: Transaction, since: datetime, limit: int, below: int | None = No
             schema.change.c.at >= since,
             _paper.purged_at.is_(None),
             *([] if below is None else [_paper.id < below]),
+            *([] if subscription is None else [_has.subscription == subscription]),
             _may_lack(),
             ~sent,
             ~sa.exists().where(_look_up.paper_id == _paper.id),
