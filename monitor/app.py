@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from monitor.digest.render import JinjaTemplates
     from monitor.http.client import HttpClient
     from monitor.look_up.service import Service
+    from monitor.look_up.settings import ServiceOptions
     from monitor.pipeline.flow import Once
 
 # The channel of a subscription's own addresses.
@@ -216,11 +217,14 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
 
 def _services(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, Service]:
     """Return the services that are asked about papers, in the order that is written."""
-    if settings.look_up is None:
-        return {}
+
+    def open_one(name: str, options: ServiceOptions) -> Service:
+        return SERVICES[name](options, client, clock.now)
+
+    written = settings.look_up.services if settings.look_up else {}
     return {
-        name: SERVICES[name](options, client, clock.now)
-        for name, options in settings.look_up.services.items()
+        name: cast("Service", Later(partial(open_one, name, options)))
+        for name, options in written.items()
     }
 
 
