@@ -164,7 +164,10 @@ class SharedIdentifiers:
 
 
 def compare_identifiers(a: Paper, b: Paper) -> SharedIdentifiers:
-    ours, theirs = claims_of(a), claims_of(b)
+    ours = claims_of(a)
+    if all(scheme == LINK for scheme, _ in ours):  # as of most papers that are looked up
+        return SharedIdentifiers()
+    theirs = claims_of(b)
     shared = sorted(pair for pair in ours.keys() & theirs.keys() if pair[0] != LINK)
     for pair in shared:
         if max(ours[pair], theirs[pair]) <= Claim.FIELD:
