@@ -85,7 +85,7 @@ def like_of(given: str, at_least: float | None = None) -> LikeText:
     path = Path(given)
     is_there = _is_there(path)
     if path.suffix.lower() in EXAMPLE_FILES and (is_there or not _BLANK.search(given)):
-        return LikeText(file=str(path.resolve()), at_least=at_least)
+        return LikeText(file=str(path.absolute()), at_least=at_least)
     text = _read_text(path) if is_there else given
     if len(text) > MAX_TEXT:
         raise UsageError(f"a text may have {MAX_TEXT:,} characters", "leave some out")

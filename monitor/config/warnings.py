@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -245,7 +246,8 @@ def _other_form(channel: ChannelSettings, url: str, service: str) -> str:
 def _doubt_examples(topic: TopicSettings, settings: Settings, written: Written) -> None:
     if topic.like and topic.like.file:
         file = settings.path_of_examples(topic.like.file)
-        if not file.is_file():
+        # `Path.is_file` raises where it may not look, or a name is too long.
+        if not os.path.isfile(file):  # noqa: PTH113
             message = f"there is no file {file}: it has no examples"
             written.warn(("topics", topic.name, "like", "file"), message)
 

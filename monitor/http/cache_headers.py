@@ -21,12 +21,12 @@ _NEVER = re.compile(r"(?:^|[\s,])no-(?:cache|store)(?:$|[\s,=])", re.IGNORECASE)
 def retry_after(headers: Mapping[str, str], now: float) -> timedelta | None:
     """Return how long `Retry-After` asks to wait, within a minute and a day; None if it does not.
 
-    What is negative or past means at once, which is a minute. Without it, the end of the window
+    What is negative or past means at once, which is a minute. Without it, the end of the windows
     counts of which `RateLimit` says that no request is left.
     """
     wait = asked_wait(headers, now)
-    if wait is None and (spent := _WINDOW_IS_SPENT.search(headers.get("ratelimit", ""))):
-        wait = min(_seconds(spent[1]), MOST)
+    if wait is None and (spent := _WINDOW_IS_SPENT.findall(headers.get("ratelimit", ""))):
+        wait = min(max(map(_seconds, spent)), MOST)
     return None if wait is None else max(LEAST, wait)
 
 

@@ -48,7 +48,7 @@ from monitor.http.response import (
     read_response,
     read_short_body,
 )
-from monitor.http.server_memory import CONFIRMED, Memory, Wait
+from monitor.http.server_memory import CONFIRMED, Memory, Move, Wait
 
 SAVE_DEADLINE = timedelta(hours=12)
 MAX_RESUMPTIONS = 10  # of the transfer of one file
@@ -174,7 +174,7 @@ class HttpClient:
         """Request the current address, and record a permanent redirect."""
         address = stored_address(request.url)
         move = self.memory.move(address)
-        elsewhere = move_request(request, move.target) if move and move.seen >= CONFIRMED else None
+        elsewhere = self._moved_to(request, move) if move and move.seen >= CONFIRMED else None
         if elsewhere:
             try:
                 return self._follow_redirects(elsewhere)[0]
@@ -186,6 +186,16 @@ class HttpClient:
         if new_address or move:
             self.memory.record_move(address, new_address)
         return answer
+
+    def _moved_to(self, request: Request, move: Move) -> Request | None:
+        """Return the request for a new address, None if that may not be asked.
+
+        The old one is asked then: it may not redirect any more.
+        """
+        try:
+            return move_request(request, move.target)
+        except FetchError:  # the old one raises it again if it still redirects
+            return None
 
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""

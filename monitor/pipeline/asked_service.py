@@ -51,6 +51,19 @@ class AskedService:
         """Count a request that will be sent."""
         service_states.save(tx, structs.replace(state, spent=state.spent + 1))
 
+    def give_back(self, tx: Transaction, now: datetime, pause: timedelta | None = None) -> datetime:
+        """Count no request, as none was sent; return until when it rests.
+
+        It rests for a minute, or as long as its host asked for: that is no failure.
+        """
+        state = self.state(tx, now)
+        rest = max(min(pause or SHORTEST_REST, LONGEST_PAUSE), SHORTEST_REST)
+        given_back = structs.replace(state, spent=max(state.spent - 1, 0))
+        if pause:
+            given_back = structs.replace(given_back, rests_until=now + rest)
+        service_states.save(tx, given_back)
+        return now + rest
+
     def answered(self, tx: Transaction, now: datetime) -> None:
         """Record a valid answer, which ends a failure."""
         state = self.state(tx, now)

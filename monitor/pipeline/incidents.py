@@ -55,7 +55,7 @@ def describe_to_operator(
 def title_of(runtime: Runtime, subscription: str) -> str:
     """Return what people call a subscription, or the messages to the operator."""
     name = subscription.removeprefix(TEST)
-    title = runtime.titles.get(name) or subscription.replace(OPERATOR, "notice")
+    title = runtime.titles.get(name) or ("notice" if name == OPERATOR else name)
     return title if name == subscription else f"test to {title}"
 
 

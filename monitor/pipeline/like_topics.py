@@ -145,14 +145,13 @@ def read_examples(file: Path, clock: Clock) -> tuple[list[Paper], str]:
 
     Of several faults in it the first is named, with its place.
     """
-    if not file.exists():
-        return [], "there is no such file"
     kind = SOURCES.load(EXAMPLE_FILES[file.suffix.lower()])
     options: SourceOptions = kind.Options.model_validate({"path": str(file)})
     try:
         reading = sandbox.read(kind(file.name, options, None, clock.now), read_file(file))
     except MonitorError as error:
-        return [], error.message
+        is_missing = isinstance(error.__cause__, FileNotFoundError)
+        return [], "there is no such file" if is_missing else error.message
     faults = [f"{one.where}: {one.why}" for one in reading.rejected]
     fault = reading.error or next(iter(faults), "")
     if len(faults) > 1 and not reading.error:

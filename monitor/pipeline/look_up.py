@@ -149,7 +149,7 @@ def look_up(
     """Ask about all papers that are due, or some alone; return how many gained something.
 
     For at most some `seconds`: what is left is due the next time. A person may choose one
-    `service`: no other is asked about these papers then, nor later.
+    `service`: then no other is asked, and papers that it answers about wait for none.
     """
     if not runtime.services:
         return 0
@@ -172,7 +172,7 @@ def look_up(
             done = [round_.run() for round_ in rounds]
             # The news of all readers goes first, before each request about a saved paper.
             if not (any(done) or only):
-                of_saved = [SavedRound(runtime, service, end) for service in services]
+                of_saved = [SavedRound(runtime, one, end) for one in services]
                 done = [round_.run() for round_ in of_saved]
                 rounds += of_saved
             gained += sum(round_.gained for round_ in rounds)

@@ -130,19 +130,20 @@ class ServiceRound(ABC):
         return patient(max(self.end - time.monotonic(), 0.0))
 
     def _put_back(self, asked: Sequence[LookUp], fault: DeferredError | WaitError) -> None:
-        """Let papers wait again of which nothing was sent, and for the next service meanwhile.
+        """Let papers wait again of which nothing was sent.
 
-        The host of the service was busy, or asked a source of ours for a pause, or this process
-        stops.
+        The host was busy, or this process stops. Where the host asked a source of ours for a pause,
+        the papers wait for the next service meanwhile.
         """
         runtime, now = self.runtime, self.runtime.clock.now()
-        pause = fault.retry_after if isinstance(fault, WaitError) else None
-        until = now + max(pause or SHORTEST_REST, SHORTEST_REST)
+        pause = (fault.retry_after or SHORTEST_REST) if isinstance(fault, WaitError) else None
         log.debug("look-up deferred", service=self.service.name, reason=str(fault))
         with runtime.database.writing() as tx:
+            until = self._asked.give_back(tx, now, pause)
             look_ups.put_back(tx, asked, until, self.purpose)
-            look_ups.put_off(tx, self.service.name, until, self.purpose)
-            self.pass_on(tx, asked, now)
+            if pause:
+                look_ups.put_off(tx, self.service.name, until, self.purpose)
+                self.pass_on(tx, asked, now)
 
     def _store_or_split(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
         """Store the answer about papers together; if that fails, about each of them alone."""

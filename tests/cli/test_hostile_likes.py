@@ -147,7 +147,7 @@ def test_files_that_cannot_be_read_park_their_topics_alone(
     assert house.read(matches.newest_ids, "agents", 10) == [1]
 
 
-@pytest.mark.parametrize("name", ["begun.bib", "pipe.bib", "none.bib", "folder.bib"])
+@pytest.mark.parametrize("name", ["begun.bib", "pipe.bib", "none.bib", "folder.bib", "round.bib"])
 def test_a_file_that_cannot_be_read_is_tried_and_learned_with_its_fault(
     house: House, say: Say, faults: dict[str, str], name: str
 ):

@@ -88,10 +88,12 @@ def test_a_bomb_is_refused_with_little_memory_however_it_is_packed(
 ):
     server.misbehaves(fault)
     tracemalloc.start()
-    with pytest.raises(FetchError, match=why):
-        client.ask(["agents plan"], LENGTH)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    try:
+        with pytest.raises(FetchError, match=why):
+            client.ask(["agents plan"], LENGTH)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert peak < 64_000_000, "the server of the test has its answer in memory, too"
 
 

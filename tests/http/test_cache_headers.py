@@ -54,6 +54,7 @@ def test_a_date_counts_from_the_answers_own() -> None:
         ('"api";r=0;t=155', timedelta(seconds=155)),
         ('"pages"; r=0; t=7', timedelta(minutes=1)),
         (f'"api";r=0;t={"9" * 400}', timedelta(hours=24)),
+        ('"burst";r=0;t=1, "day";r=0;t=4000', timedelta(seconds=4000)),
         ('"api";r=12;t=155', None),
         ('"api";r=0', None),
         ("", None),

@@ -8,6 +8,7 @@ import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
+from monitor.http.server_memory import CONFIRMED, Memory, Move
 from tests.http.doors import PUBLIC, Public, Site
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
@@ -104,10 +105,32 @@ def test_what_one_server_alone_is_sent_follows_no_redirect_to_another(
     door, _ = public(lambda _: [PUBLIC])
     web.answers("/", status=302, headers={"Location": "/next"})
     web.answers("/next", status=status, headers={"Location": "http://other.example/?q=title"})
-    for _ in range(3):  # also after a permanent redirect was confirmed
-        with pytest.raises(FetchError, match=r"other\.example, which may not be asked"):
-            door.get("http://api.example/", stays=True)
+    with pytest.raises(FetchError, match=r"other\.example, which may not be asked"):
+        door.get("http://api.example/", stays=True)
     assert {request.headers["host"] for request in web.requests} == {"api.example"}
+
+
+class Moved(Memory):
+    """Remembers that one address redirects to another server, until that is not true any more."""
+
+    target = "http://other.example/"
+
+    def move(self, address: str) -> Move | None:
+        return Move(self.target, CONFIRMED) if self.target else None
+
+    def record_move(self, address: str, target: str) -> None:
+        self.target = target
+
+
+def test_a_redirect_that_was_remembered_before_does_not_lock_its_server_out(
+    web: MisbehavingServer, public: Public
+) -> None:
+    memory = Moved()
+    door, _ = public(lambda _: [PUBLIC], memory=memory)
+    web.answers("/", body=b"x")
+    assert door.get("http://api.example/", stays=True).content == b"x"
+    assert {request.headers["host"] for request in web.requests} == {"api.example"}
+    assert memory.target == ""
 
 
 def test_all_hosts_of_arxiv_are_one_server(web: MisbehavingServer, public: Public) -> None:

@@ -278,7 +278,7 @@ def test_an_installation_that_is_moved_keeps_its_words(liking: House):
 
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_rows_with_an_absolute_path_keep_their_words(liking: House, is_moved: bool):
-    """As versions before 0.3.0 stored them."""
+    """As they were stored at first."""
     with_file(liking, "team/refs.bib")
     liking.ingest(WEB)
     [first], at = versions(liking), in_force_since(liking)

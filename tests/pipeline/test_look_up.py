@@ -226,11 +226,31 @@ def test_a_pause_that_a_source_was_asked_for_is_no_attempt(
         assert (services.count("arxiv"), services.count("huggingface")) == (0, 1)
         report = status(app.runtime, probe=False)
         assert report.look_up and report.look_up.services[0].ok
+        assert report.look_up.services[0].spent_today == 0
         assert states(house)["arxiv"] is LookUpState.WAITING
         house.clock.move(minutes=11)
         assert look_up.look_up(app.runtime) == 1
     [asked] = [row for row in house.read(look_ups.of_papers, [1])[1] if row.service == "arxiv"]
     assert asked.attempts == 1
+
+
+def test_a_pause_costs_no_request_of_papers_that_are_tried_again(
+    house: House, services: LookUpServices
+) -> None:
+    """Each would be a request of its own: without the rest, one after the other."""
+    asks(house, services, "huggingface")
+    services.answers_with("huggingface", Answer(414, b"URI Too Long"))
+    house.run(*((f"{AGENTS[0]}, Lesson {number}", AGENTS[1]) for number in range(4)))
+    spent = services.count()
+    house.clock.move(days=1, hours=1)
+    with house.opened() as app:
+        server = services.url("huggingface").removeprefix("http://")
+        memory = Servers(app.runtime.database, house.clock, Variables())
+        memory.record_wait(server, timedelta(hours=6), "it answered 429")
+        assert look_up.look_up(app.runtime) == 0
+        report = status(app.runtime, probe=False)
+        assert report.look_up and report.look_up.services[0].spent_today == 0
+    assert services.count() == spent
 
 
 def test_requests_of_a_day_are_bounded(house: House, services: LookUpServices) -> None:
@@ -318,6 +338,20 @@ def test_a_command_waits_no_longer_for_its_turn_at_a_host(
     assert services.count() == 0
     [waiting] = house.read(look_ups.of_papers, [1])[1]
     assert (waiting.state, waiting.attempts) == (LookUpState.WAITING, 0)
+    assert waiting.asked_at is None
+
+
+def test_a_turn_that_ends_at_a_busy_host_leaves_papers_to_their_service(
+    house: House, services: LookUpServices
+) -> None:
+    """The order in which services are written says which of them gets a title."""
+    asks(house, services, "arxiv", "huggingface")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        client = app.runtime.services["arxiv"]._client
+        with Gates(client.gate_dir, owner=client.gate_owner).turn("127.0.0.1"):
+            assert look_up.look_up(app.runtime, 0.2) == 0
+    assert (services.count(), states(house)) == (0, {"arxiv": LookUpState.WAITING})
 
 
 @pytest.fixture

@@ -155,6 +155,7 @@ def test_without_pages_there_is_no_address(house: House) -> None:
 
 
 def test_subscriptions_are_called_by_their_titles(app: App) -> None:
-    names = ("lab", "one that has gone", "@operator")
+    names = ("lab", "one that has gone", "@operator", "@test lab", "@test one that has gone")
     titles = ["Reading group", "one that has gone", "notice"]
+    titles += ["test to Reading group", "test to one that has gone"]
     assert [incidents.title_of(app.runtime, name) for name in names] == titles

@@ -155,8 +155,14 @@ def test_after_years_on_a_clock_that_is_set_a_job_is_due_once():
 def test_a_job_that_is_found_an_hour_late_runs_as_after_a_machine_that_slept(work: Work):
     with started(Pool("pool", Share(1)), late=work.brief("late")) as jobs:
         wait(lambda: work.runs["late"] == 1)
-        jobs._scheduler.modify_job("late", next_run_time=datetime.now(UTC) - timedelta(hours=1))
-        wait(lambda: work.runs["late"] == 2)
+
+        def ran_again() -> bool:
+            # A job that has not quite ended is skipped: it is found late once more.
+            late = datetime.now(UTC) - timedelta(hours=1)
+            jobs._scheduler.modify_job("late", next_run_time=late)
+            return work.runs["late"] >= 2
+
+        wait(ran_again)
 
 
 def test_stopping_waits_for_nobody_who_hangs_and_begins_nothing(work: Work):

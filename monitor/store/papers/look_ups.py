@@ -285,7 +285,7 @@ def put_back(
     for one in asked:
         row = sa.update(_table(purpose)).filter_by(paper_id=one.paper_id, service=one.service)
         waiting = {"state": LookUpState.WAITING.value, "attempts": one.attempts - 1}
-        tx.execute(row.values(waiting | {"owner": "", "due_at": due_at}))
+        tx.execute(row.values(waiting | {"owner": "", "asked_at": None, "due_at": due_at}))
 
 
 def put_off(
