@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -18,6 +17,7 @@ from monitor.clocks import SystemClock
 from monitor.commands.paper_search import QueryMatcher, as_matched, batches, load_page
 from monitor.commands.query_bounds import most_read, most_scored, refuse_too_many_words
 from monitor.config import Settings, synonyms_of
+from monitor.config.content import is_file
 from monitor.errors import Fault, QueryError, StoreError
 from monitor.match import (
     Query,
@@ -345,7 +345,7 @@ def _find_unread_examples(settings: Settings) -> dict[str, str]:
         if not (topic.like and topic.like.file):
             continue
         file = settings.path_of_examples(topic.like.file)
-        if os.path.isfile(file):  # noqa: PTH113 - as for that warning
+        if is_file(file):
             _, fault = like_topics.read_examples(file, SystemClock())
             if fault:
                 unread[topic.name] = f"like: {file}: {fault}; see topics relearn"

@@ -32,6 +32,11 @@ def content(file: Path, *, may_be_pipe: bool = False) -> bytes:
         os.close(descriptor)
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file; `Path.is_file` raises if it may not look, or a name is too long."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
 def _read(descriptor: int) -> bytes:
     ready, end = select.poll(), time.monotonic() + PIPE_SECONDS
     ready.register(descriptor, select.POLLIN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -15,6 +14,7 @@ from pydantic import BaseModel, SecretStr
 
 from monitor.channels.slack import BASE_URL
 from monitor.channels.webhook_hosts import SERVICE_NAMES, service_of
+from monitor.config.content import is_file
 from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import (
@@ -246,8 +246,7 @@ def _other_form(channel: ChannelSettings, url: str, service: str) -> str:
 def _doubt_examples(topic: TopicSettings, settings: Settings, written: Written) -> None:
     if topic.like and topic.like.file:
         file = settings.path_of_examples(topic.like.file)
-        # `Path.is_file` raises where it may not look, or a name is too long.
-        if not os.path.isfile(file):  # noqa: PTH113
+        if not is_file(file):
             message = f"there is no file {file}: it has no examples"
             written.warn(("topics", topic.name, "like", "file"), message)
 

@@ -189,3 +189,13 @@ def test_examples_are_identifiers_and_few(house: House, say: Say):
     assert "“doi:10.5555/1” is in this list twice" in say("check").err
     like["papers"] = ["a paper of mine"]
     assert "“a paper of mine” is no identifier" in say("check").err
+
+
+def test_a_name_that_is_too_long_for_a_file_stops_no_other_topic(house: House, say: Say):
+    house.settings["topics"]["long"] = {"like": {"text": AGENTS[1], "file": f"{'x' * 300}.bib"}}
+    checked = say("check", "--json")
+    assert (checked.status, "there is no file" in checked.out) == (0, True)
+    house.add("1.txt", AGENTS, BANDITS)
+    assert say("run", "--now", SUNDAY).status == 0
+    assert house.read(matches.newest_ids, "agents", 10) == [1]
+    assert house.read(matches.newest_ids, "long", 10) == [1]
