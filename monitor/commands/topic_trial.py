@@ -364,7 +364,7 @@ def _check_topics(settings: Settings, store: Database, unread: Collection[str] =
         _warning(settings, topic.name, f"like: has no example {name}; see topics relearn")
         for topic in current
         for name in (topic.words.missing if topic.words else ())
-        if not (topic.name in unread and topic.like and like_words.is_file(name, topic.like))
+        if not (topic.name in unread and topic.like and like_words.names_file_of(name, topic.like))
     ]
     if len(papers) < LEAST:
         return missing

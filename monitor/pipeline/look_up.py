@@ -93,7 +93,7 @@ def queue(runtime: Runtime) -> bool:
 def _first_services(
     tx: Transaction, runtime: Runtime, ids: Iterable[int], now: datetime
 ) -> list[tuple[int, str]]:
-    """Return (paper id, service) of the papers to be asked about, of some never asked about."""
+    """Return which papers, never asked about before, to ask about: (paper id, first service)."""
     stored = papers.load(tx, ids)
     known = _in_shared_libraries(tx, runtime, stored, now)
     nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}

@@ -69,6 +69,14 @@ def only_paper(house: House):  # type: ignore[no-untyped-def]
     return stored
 
 
+def waits_for_arxiv(house: House, services: LookUpServices) -> None:
+    """Let a paper wait for arXiv, which is not asked yet."""
+    asks(house, services, "arxiv")
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        assert look_up.queue(app.runtime)
+
+
 def states(house: House) -> dict[str, LookUpState]:
     stored = only_paper(house)
     rows = house.read(look_ups.of_papers, [stored.id]).get(stored.id, [])
@@ -303,10 +311,8 @@ def test_a_due_digest_goes_out_once_it_is_answered(house: House, services: LookU
 def test_a_digest_that_is_sent_immediately_waits_for_a_minute_at_most(
     house: House, services: LookUpServices
 ) -> None:
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
+    waits_for_arxiv(house, services)
     with house.opened() as app:
-        assert look_up.queue(app.runtime)
         house.clock.move(seconds=59)
         assert compose(app.runtime, ignore_backoff=False, awaits_look_up=True) == []
         house.clock.move(seconds=1)
@@ -590,10 +596,7 @@ def test_what_a_library_says_that_all_readers_may_see_is_not_asked_for(
 def test_a_paper_does_not_wait_for_a_service_that_was_removed(
     house: House, services: LookUpServices
 ) -> None:
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
-    with house.opened() as app:
-        assert look_up.queue(app.runtime)
+    waits_for_arxiv(house, services)
     asks(house, services, "huggingface")
     assert house.run() == {"lab": 1}
     assert states(house) == {"huggingface": LookUpState.FILLED}
@@ -602,10 +605,7 @@ def test_a_paper_does_not_wait_for_a_service_that_was_removed(
 def test_what_waits_is_dropped_when_it_is_turned_off(
     house: House, services: LookUpServices
 ) -> None:
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
-    with house.opened() as app:
-        assert look_up.queue(app.runtime)
+    waits_for_arxiv(house, services)
     del house.settings["look_up"]
     with house.opened() as app:
         flow.do(app.runtime, Task(Step.CLEAN_UP), lambda task: None)
@@ -862,10 +862,7 @@ def test_what_a_record_says_by_now_stays_when_an_answer_is_taken_out(
 def test_what_waits_for_a_service_of_another_configuration_in_use_stays(
     house: House, services: LookUpServices
 ) -> None:
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
-    with house.opened() as app:
-        assert look_up.queue(app.runtime)
+    waits_for_arxiv(house, services)
     asks(house, services, "huggingface")
     with house.opened() as app:
         with app.runtime.database.writing() as tx:
@@ -879,10 +876,8 @@ def test_a_paper_that_was_cleaned_up_is_not_asked_about(
     house: House, services: LookUpServices
 ) -> None:
     """Neither if a person asks, nor if it waited before."""
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
+    waits_for_arxiv(house, services)
     with house.opened() as app:
-        assert look_up.queue(app.runtime)
         with app.runtime.database.writing() as tx:
             tx.execute(sa.update(schema.paper).values(purged_at=house.clock.now()))
         assert look_up.look_up(app.runtime) == 0
@@ -899,10 +894,8 @@ def states_of(house: House, id: int) -> list[LookUpState]:
 def test_a_digest_waits_for_a_request_that_is_under_way(
     house: House, services: LookUpServices
 ) -> None:
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
+    waits_for_arxiv(house, services)
     with house.opened() as app:
-        assert look_up.queue(app.runtime)
         now = house.clock.now()
         with app.runtime.database.writing() as tx:
             waiting = look_ups.due(tx, "arxiv", now, 1)
@@ -942,10 +935,8 @@ def test_other_papers_wait_while_a_person_asks_about_one(
 def test_no_request_is_begun_while_the_process_stops(
     house: House, services: LookUpServices
 ) -> None:
-    asks(house, services, "arxiv")
-    house.ingest(AGENTS)
+    waits_for_arxiv(house, services)
     with house.opened() as app:
-        assert look_up.queue(app.runtime)
         app.runtime.stopping.set()
         assert look_up.look_up(app.runtime) == 0
         report = status(app.runtime, probe=False)

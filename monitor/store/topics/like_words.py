@@ -48,12 +48,12 @@ def is_made_from(row: Mapping[str, Any] | None, like: LikeText | None) -> bool:
     if row is None or like is None:
         return row is None and like is None
     file = row["path"] if "path" in row else row.get("file", "")
-    if "path" not in row and is_file(file, like):
+    if "path" not in row and names_file_of(file, like):
         file = like.file
     return convert({**row, "file": file}, LikeText) == like
 
 
-def is_file(stored: str, like: LikeText) -> bool:
+def names_file_of(stored: str, like: LikeText) -> bool:
     """Return whether a stored path is the file of examples, in whatever folder it was then."""
     parts = PurePath(like.file).parts
     return bool(parts) and PurePath(stored).parts[-len(parts) :] == parts
