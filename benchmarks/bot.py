@@ -36,7 +36,8 @@ TEXT = """Papers for {{ name }}, {{ count }} papers
   {{ paper.topics|join(", ") }}
 {% endfor %}{% for paper in rest %}- {{ paper.title }}
 {% endfor %}{% endfor %}"""
-FULL, MOST = 25, 400
+FULL = 25
+MOST = 400
 
 html = Environment(autoescape=True).from_string(HTML)
 text = Environment().from_string(TEXT)

@@ -28,7 +28,8 @@ import httpx
 from cost import free_port
 from web import TOKEN, fill, in_a_zone, wait_for, write_configuration
 
-TIMES, AT_ONCE = 3, 50
+TIMES = 3
+AT_ONCE = 50
 PAGES = ("/", "/status", "/papers?q=w50", "/topics/topic-1", "/try?q=w50+OR+w60+OR+w70")
 # Of visitors in zones in which nobody has asked yet, for some seconds.
 _visitors = map(in_a_zone, count())

@@ -194,14 +194,16 @@ def a_day(corpus: Made | Read, size: Size) -> Day:
     """Run all stages and the bot in new folders; the mails of both must arrive."""
     with prepared(corpus, size) as folder:
         port = json.loads((folder / "bot.json").read_text(encoding="utf-8"))["port"]
-        ingest, again = monitor(folder, "ingest"), monitor(folder, "ingest")
+        ingest = monitor(folder, "ingest")
+        again = monitor(folder, "ingest")
         before = _store_bytes(folder)
         digest = monitor(folder, "digest")
         digests, papers = _digests(folder)
         assert taken(port) == digests > 0, "not all mails arrived"
         kilobytes = (_store_bytes(folder) - before) / digests / 1024
         command = [sys.executable, str(HERE / "bot.py"), str(folder / "bot.json")]
-        first, second = run(command, folder), run(command, folder)
+        first = run(command, folder)
+        second = run(command, folder)
         assert taken(port) >= digests + size.subscriptions * 0.9, "the bot sent too little"
         bot = Cost(first.seconds + second.seconds, first.memory)
         return Day(ingest, again, digest, bot, papers, kilobytes)
@@ -236,7 +238,8 @@ def a_looked_up_day(
         with sqlite3.connect(folder / "monitor.db") as store:
             states = dict(store.execute("SELECT state, count(*) FROM look_up GROUP BY state"))
         seconds = sum(cost.seconds for cost in costs)
-        filled, count = states.get("filled", 0), requests(addresses["count"])
+        filled = states.get("filled", 0)
+        count = requests(addresses["count"])
         return LookedUpDay(seconds, sum(states.values()), filled, count)
 
 
@@ -279,7 +282,8 @@ def paper_rows(corpus: Made | Read, count: int) -> Iterator[dict[str, Any]]:
         return
     for number, made in enumerate(corpus.papers(count)):
         words = made.paper.abstract.split()
-        title, abstract = " ".join(words[:9]), " ".join(words[9:])
+        title = " ".join(words[:9])
+        abstract = " ".join(words[9:])
         authors = [f"{words[at]} {words[at + 1]}" for at in (10, 12, 14)]
         yield {"id": f"made-{number}", "title": title, "abstract": abstract, "authors": authors}
 

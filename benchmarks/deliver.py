@@ -75,7 +75,8 @@ def logged(folder: Path) -> Iterator[None]:
 
 def rate(port: int, mails: int, send: Callable[[], object]) -> float:
     """Send, and return how many mails the sink took a second."""
-    before, began = taken(port), time.perf_counter()
+    before = taken(port)
+    began = time.perf_counter()
     send()
     seconds = time.perf_counter() - began
     assert taken(port) - before == mails, "not all arrived"

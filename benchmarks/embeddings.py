@@ -83,7 +83,8 @@ def by_hash(title: str) -> str:
 
 def average_precision(scores: Sequence[float], wanted: Sequence[bool]) -> float:
     order = sorted(range(len(scores)), key=lambda at: -scores[at])
-    hits, total = 0, 0.0
+    hits = 0
+    total = 0.0
     for rank, at in enumerate(order, 1):
         if wanted[at]:
             hits += 1
@@ -102,7 +103,8 @@ def matched(topic: Topic) -> tuple[float, list[int]]:
 def order(topic: Topic) -> tuple[float, float, float]:
     """Return the average precision of those that match: by words, by the model, by both."""
     _, at = matched(topic)
-    words, near = [topic.words[i] for i in at], [topic.near[i] for i in at]
+    words = [topic.words[i] for i in at]
+    near = [topic.near[i] for i in at]
     wanted = [topic.wanted[i] for i in at]
     both = _beside_words(words, near)
     ways = (words, near, both)

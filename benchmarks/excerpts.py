@@ -26,7 +26,9 @@ from monitor.model import ChangeKind, DigestPaper, Paper
 
 PAPERS = Path("../shared/data/papers-10k.jsonl.gz")
 VERDICTS = Path(__file__).parent.parent / "tests" / "digest" / "excerpt_verdicts.tsv"
-NUMBER, USED, SEED = 200, 100, "rule 2"
+NUMBER = 200
+USED = 100
+SEED = "rule 2"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

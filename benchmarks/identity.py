@@ -244,7 +244,8 @@ def main() -> None:
 def timed(
     method: Callable[[Sequence[str]], Pairs], titles: Sequence[str], runs: int
 ) -> tuple[float, Pairs]:
-    best, pairs = float("inf"), method(titles[:1000])
+    best = float("inf")
+    pairs = method(titles[:1000])
     for _ in range(runs):
         began = time.process_time()
         pairs = method(titles)

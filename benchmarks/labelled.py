@@ -58,7 +58,8 @@ def paper(row: dict[str, Any]) -> Paper:
 
 
 def _preprint(row: dict[str, Any]) -> tuple[Paper, Paper]:
-    arxiv, venue = row["arxiv"], row["venue"]
+    arxiv = row["arxiv"]
+    venue = row["venue"]
     return paper({**arxiv, "year": int(arxiv["created"][:4])}), paper(
         {**venue, "venue": venue["source"].partition("/")[0]}
     )

@@ -46,7 +46,8 @@ from monitor.model import LikeText, LikeWord, LikeWords, Paper
 from monitor.resources import resource
 from monitor.text import words
 
-EXAMPLES, DRAWS = (0, 1, 3, 10), 3
+EXAMPLES = (0, 1, 3, 10)
+DRAWS = 3
 # As many papers a day come to somebody who reads all of a field's preprints.
 A_DAY = 300
 SENTENCES = (
@@ -247,7 +248,8 @@ def with_feedback(weights: Weights, of: Labelled, papers: Sequence[Counted]) -> 
     """Take the words of the ten nearest papers, too, with half the weight of the text."""
     nearest = np.argsort(-saturated(weights, papers), kind="stable")[:10]
     added = learn_words("", [of.papers[at] for at in nearest.tolist()])
-    whole, whole_added = sum(weights.values()), sum(word.weight for word in added)
+    whole = sum(weights.values())
+    whole_added = sum(word.weight for word in added)
     both = Counter(dict(weights))
     for word in added:
         both[word.form] += whole * word.weight / whole_added / 2  # type: ignore[assignment]
@@ -280,7 +282,8 @@ def tried(directory: Path) -> None:
     stem = _stemmer()
     for of in labelled(directory):
         if of.papers is not before:  # the areas share theirs
-            before, papers = of.papers, [counted(paper) for paper in of.papers]
+            before = of.papers
+            papers = [counted(paper) for paper in of.papers]
         weights: Weights = {word.form: word.weight for word in learn_words(of.text)}
         halved = {form: w / 2 if form in COMMON else w for form, w in weights.items()}
         scores = {
@@ -317,7 +320,8 @@ def kind(of: Labelled) -> str:
 
 def bars(path: Path, *, show: bool) -> None:
     papers = _papers(rows(path))
-    days, passing = len(papers) / A_DAY, []
+    days = len(papers) / A_DAY
+    passing = []
     for sentence in SENTENCES:
         near = nearness(learn_words(sentence), papers)
         closest = np.sort(near)[::-1]

@@ -196,7 +196,8 @@ def report_papers(service: Service, records: Sequence[Paper]) -> tuple[int, floa
 
     Return how many were filled wrongly, and the highest share that next papers of groups filled.
     """
-    wrong, of_group = 0, 0.0
+    wrong = 0
+    of_group = 0.0
     following = next_papers(records, service.records)
     answers = [service.ask(record.title) for record in records]
     for words in CUTS:
@@ -242,7 +243,8 @@ def report_dumps(records: Sequence[Paper]) -> tuple[int, float]:
     seeds = read_seeds()
     service = Service([*seeds, *records])
     by_title = {title_key(seed.title): seed for seed in seeds}
-    cases, judged = [], []
+    cases = []
+    judged = []
     for paper in read_dumps():
         record = by_title.get(title_key(paper.title))
         if record is not None:
@@ -315,7 +317,8 @@ def main() -> int:
     print(f"{'':<46}{'papers':>7}{names}{'wrong':>7}")
     records = read_records(arguments.papers)
     wrong, filled = report_dumps(records)
-    service, sought = Service(records), records[:: arguments.every]
+    service = Service(records)
+    sought = records[:: arguments.every]
     more, of_group = report_papers(service, sought)
     wrong += more
     report_strangers(service, sought)

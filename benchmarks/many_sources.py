@@ -64,7 +64,8 @@ def measure(sources: int, groups: int, rounds: int) -> None:
         command = [sys.executable, __file__, "--serve", str(folder)]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         try:
-            threads, began = 0, time.monotonic()
+            threads = 0
+            began = time.monotonic()
             for number in range(1, rounds + 1):
                 until = time.monotonic() + PATIENCE
                 while asked.value < number * sources:
@@ -123,7 +124,8 @@ def processor_time(pid: int) -> float:
 @contextmanager
 def not_modified() -> Iterator[tuple[int, Any]]:
     """Answer on all hosts in a process of its own; yield the port and the count of requests."""
-    asked, port = Value("l", 0), free_port()
+    asked = Value("l", 0)
+    port = free_port()
     server = Process(target=answer, args=(port, asked), daemon=True)
     server.start()
     try:

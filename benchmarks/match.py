@@ -123,7 +123,8 @@ def _papers(
     rounds = [drawn[at : at + count] for at in range(0, len(drawn), count)]
     engines["ours"].pairs(rounds[0])
     times: dict[str, list[float]] = {name: [] for name in engines}
-    same, matched = True, 0
+    same = True
+    matched = 0
     for papers in rounds[1:]:
         expected: Pairs | None = None
         for name, engine in engines.items():

@@ -51,7 +51,8 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 
 OLD_PAPERS = 9_000
-TOPICS, PAPERS = 40, 20
+TOPICS = 40
+PAPERS = 20
 
 
 def main() -> None:

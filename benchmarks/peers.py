@@ -78,7 +78,8 @@ class Tantivy:
         self._queries = [self._query(topic) for topic in topics]
 
     def _query(self, topic: PlainTopic) -> Any:
-        query, occur = self._tantivy.Query, self._tantivy.Occur
+        query = self._tantivy.Query
+        occur = self._tantivy.Occur
         parts = [(occur.Must, self._clause(clause)) for clause in topic.clauses]
         parts += [(occur.MustNot, self._phrase(phrase)) for phrase in topic.none]
         return parts[0][1] if len(parts) == 1 else query.boolean_query(parts)

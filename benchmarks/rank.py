@@ -42,7 +42,8 @@ from monitor.model import Paper
 from monitor.rank import Judged, Ranking, Verdict, learn
 from monitor.rank.features import features
 
-PER_DAY, SHOWN = 20, 5
+PER_DAY = 20
+SHOWN = 5
 EXAMPLES = (1, 2, 5, 10, 20)
 
 
@@ -168,7 +169,8 @@ def days(papers: Labelled, order: Order, half: bool, seed: int, count_likely: bo
         if count_likely:
             ranking = ranking_of(papers, answers, came)
             called = [n for n in today if ranking.likely(papers.papers[n])]
-            likely, right = likely + len(called), right + sum(papers.wanted[n] for n in called)
+            likely = likely + len(called)
+            right = right + sum(papers.wanted[n] for n in called)
         scores = order(papers, answers, today, came)
         best = sorted(range(len(today)), key=lambda at: -scores[at])[:SHOWN]
         hits += sum(papers.wanted[today[at]] for at in best)
@@ -190,7 +192,8 @@ def average_precision(papers: Labelled, order: Order, examples: int, seed: int) 
     marked = random.Random(seed).sample(wanted, examples)
     others = [n for n in range(len(papers.papers)) if n not in set(marked)]
     scores = order(papers, [(n, "wanted") for n in marked], others, ())
-    found, precisions = 0, []
+    found = 0
+    precisions = []
     for place, at in enumerate(sorted(range(len(others)), key=lambda at: -scores[at]), 1):
         if papers.wanted[others[at]]:
             found += 1
@@ -292,7 +295,8 @@ def main() -> int:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
-    screened, streams = list(reviews(arguments.directory)), list(areas(arguments.directory))
+    screened = list(reviews(arguments.directory))
+    streams = list(areas(arguments.directory))
     hits = print_days(screened, arguments.seeds)
     better = [print_examples(sets, arguments.seeds) for sets in (screened, streams)]
     print_cost(streams[0][1])

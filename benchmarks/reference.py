@@ -122,21 +122,26 @@ def ours(folder: Path, rows: int) -> tuple[int, list[int]]:
     with open_app(load_settings(folder / "monitor.yaml"), SystemClock()) as app:
         database = app.runtime.database
         before = _memory()
-        spent, began = time.process_time(), time.perf_counter()
+        spent = time.process_time()
+        began = time.perf_counter()
         (run,) = ingest(app.runtime, LIST)
-        spent, took = time.process_time() - spent, time.perf_counter() - began
+        spent = time.process_time() - spent
+        took = time.perf_counter() - began
         assert run.seen == rows, run
         size = sum(path.stat().st_size for path in (database.path or folder).parent.glob("*.db*"))
         _line("read", rows, took, f"{spent:.1f} s of the processor, {size / 1e6:,.0f} MB of disk")
         print(f"  memory: {_memory():,.0f} MB at most, {before:,.0f} MB before")
         papers = [with_keys(paper) for paper in asked(rows)]
-        now, linked = datetime.now(UTC), 0
+        now = datetime.now(UTC)
+        linked = 0
         with database.reading() as tx:
-            spent, began = time.process_time(), time.perf_counter()
+            spent = time.process_time()
+            began = time.perf_counter()
             for start in range(0, len(papers), CHUNK):
                 found = collections.find(tx, [LIST], papers[start : start + CHUNK], now)
                 linked += sum(map(bool, found))
-            spent, took = time.process_time() - spent, time.perf_counter() - began
+            spent = time.process_time() - spent
+            took = time.perf_counter() - began
             sizes = tx.exec_driver_sql("SELECT length(packed) FROM collection_entry LIMIT 10000")
             lengths = [length for (length,) in sizes]
             keys = tx.exec_driver_sql("SELECT count(*) FROM collection_key").scalar() or 0
@@ -146,7 +151,8 @@ def ours(folder: Path, rows: int) -> tuple[int, list[int]]:
 
 def bare(folder: Path, rows: int, keys: int, sizes: list[int]) -> None:
     """Do with SQLite alone what `ours` makes it do: the same tables, rows and transactions."""
-    dice, path = random.Random(5), folder / "bare.sqlite"
+    dice = random.Random(5)
+    path = folder / "bare.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
@@ -155,8 +161,10 @@ def bare(folder: Path, rows: int, keys: int, sizes: list[int]) -> None:
         db.execute(
             "CREATE TABLE key (key INTEGER, entry INTEGER, PRIMARY KEY (key, entry)) WITHOUT ROWID"
         )
-        packed, each = dice.randbytes(max(sizes)), round(keys / rows)
-        spent, began = time.process_time(), time.perf_counter()
+        packed = dice.randbytes(max(sizes))
+        each = round(keys / rows)
+        spent = time.process_time()
+        began = time.perf_counter()
         for start in range(0, rows, CHUNK):
             ids = range(start, min(start + CHUNK, rows))
             db.execute("BEGIN")
@@ -167,7 +175,8 @@ def bare(folder: Path, rows: int, keys: int, sizes: list[int]) -> None:
             pairs = sorted((dice.getrandbits(62), id) for id in ids for _ in range(each))
             db.executemany("INSERT INTO key VALUES (?, ?)", pairs)
             db.execute("COMMIT")
-        spent, took = time.process_time() - spent, time.perf_counter() - began
+        spent = time.process_time() - spent
+        took = time.perf_counter() - began
         size = path.stat().st_size / 1e6
         _line("bare insert", rows, took, f"{spent:.1f} s of the processor, {size:,.0f} MB of disk")
         began = time.perf_counter()

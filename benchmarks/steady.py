@@ -39,9 +39,15 @@ from sink import sink, taken
 START = datetime(2026, 11, 21, 8, 0, 30, tzinfo=UTC)
 STEP = timedelta(minutes=10)
 TICK = timedelta(seconds=0.25)
-PAPERS, TOPICS, READERS, TOPICS_EACH = 40, 1_000, 50, 20
-MOST_MB, GROWTH = 200, 1.05
-MOST_MB_WITH_PAGES, MOST_MB_A_ROUND, LAST = 400, 1.0, 11
+PAPERS = 40
+TOPICS = 1_000
+READERS = 50
+TOPICS_EACH = 20
+MOST_MB = 200
+GROWTH = 1.05
+MOST_MB_WITH_PAGES = 400
+MOST_MB_A_ROUND = 1.0
+LAST = 11
 TOKEN = "the token of the benchmark"
 PAGES = (
     "/",

@@ -133,7 +133,8 @@ def look_up(store: Database, size: int) -> None:
     with store.reading() as tx:
         ours = timed(store, lambda: paper_index.of_keys(tx, pairs))
         _row("one parameter a scheme, sorted (ours)", len(pairs), ours, ours)
-        one, some = schema.paper_key.c, pairs[:2_000]
+        one = schema.paper_key.c
+        some = pairs[:2_000]
         single = sa.select(one.paper_id).where(
             one.scheme == sa.bindparam("s"), one.value == sa.bindparam("v")
         )
@@ -214,7 +215,8 @@ def _chunks(numbers: Sequence[int], paper_of: Callable[[int], Paper]) -> Iterato
 def _decide(
     store: Database, source: str, numbers: Sequence[int], paper_of: Callable[[int], Paper]
 ) -> float:
-    took, clock = 0.0, clock_of(store)
+    took = 0.0
+    clock = clock_of(store)
     with store.ingesting() as tx:
         for chunk in _chunks(numbers, paper_of):
             began = clock()
@@ -227,7 +229,8 @@ def _take_in(store: Database, numbers: Sequence[int]) -> tuple[float, float]:
     """Decide, write and commit; return the seconds of the processor, and those of the clock."""
     spent = took = 0.0
     for chunk in _chunks(numbers, paper):
-        worked, began = time.process_time(), time.perf_counter()
+        worked = time.process_time()
+        began = time.perf_counter()
         with store.ingesting() as tx:
             store_papers(tx, Chunk(SOURCE, chunk, DecisionContext(NOW), NOW))
         spent += time.process_time() - worked

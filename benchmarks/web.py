@@ -46,8 +46,10 @@ from monitor.store.engine.opening import open_store
 from monitor.store.papers import search
 
 NOW = datetime.now(UTC)
-TIMES, AT_ONCE = 500, 8
-TOPICS, MATCHES = 1_000, 2_000
+TIMES = 500
+AT_ONCE = 8
+TOPICS = 1_000
+MATCHES = 2_000
 DUMP = 2_000
 BATCH = 5_000
 VOCABULARY = 60_000
@@ -236,7 +238,9 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
         bearer = {"Authorization": f"Bearer {TOKEN}"}
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=bearer, timeout=60)
         wait_for(client)
-        quiet, busy, run = [], [], f"{time.time():.0f}"
+        quiet = []
+        busy = []
+        run = f"{time.time():.0f}"
         for number in range(READINGS):
             quiet.append(_ingest(folder, count, f"{run}-quiet-{number}"))
             stopping = threading.Event()
@@ -251,7 +255,8 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
     finally:
         service.terminate()
         service.wait()
-    without, beside_them = statistics.median(quiet), statistics.median(busy)
+    without = statistics.median(quiet)
+    beside_them = statistics.median(busy)
     print(f"\nreading {DUMP:,} papers: {without:.2f} s without requests, {beside_them:.2f} s with")
     print(f"resident memory of serve and its pages: {memory:,.0f} MB")
     return missed

@@ -156,7 +156,8 @@ def _settled(having: Numbers, same: Numbers, often: Numbers) -> Numbers:
         bend += np.diag(penalty[moving] + 1e-6)
         step = np.zeros(len(FEATURES))
         step[moving] = np.linalg.solve(bend, -slope[moving])
-        further, then = weights, now
+        further = weights
+        then = now
         for _ in range(20):
             further = np.where(free, weights + step, np.maximum(weights + step, 0))
             then = loss(further)
@@ -165,13 +166,16 @@ def _settled(having: Numbers, same: Numbers, often: Numbers) -> Numbers:
             step /= 2
         if now - then < SETTLED:
             return weights
-        weights, now = further, then
+        weights = further
+        now = then
 
 
 def table(weights: Sequence[float]) -> str:
     lines = [f"BIAS = {weights[0]:.2f}"]
     for name in SCALES:
-        total, steps, unknown = 0.0, list[tuple[float, float]](), 0.0
+        total = 0.0
+        steps = list[tuple[float, float]]()
+        unknown = 0.0
         for (scale, step), weight in zip(FEATURES, weights, strict=True):
             if scale == name and step is None:
                 unknown = weight
@@ -201,7 +205,8 @@ def works(pairs: Sequence[labelled.Pair]) -> list[Record]:
         return record
 
     for pair in pairs:
-        a, b = first(pair.a), first(pair.b)
+        a = first(pair.a)
+        b = first(pair.b)
         if pair.same and a != b:
             leading[b] = a
     return [first(pair.a) for pair in pairs]

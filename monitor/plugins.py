@@ -48,7 +48,8 @@ class Kinds(Generic[T]):
 
         With `more`, a kind is an argument of a command; without, it is written in a configuration.
         """
-        names, kind = sorted({*self.names(), *(more or ())}), word.casefold()
+        names = sorted({*self.names(), *(more or ())})
+        kind = word.casefold()
         if meant := self.synonyms.get(kind, kind if kind in names else ""):
             return f"write kind: {meant}" if more is None else f"write {meant}"
         for service, advice in self.instead.items():

@@ -76,7 +76,8 @@ def _found(smtp: ScriptedSmtp, seconds: float) -> Found:
 def faults(found: Found, subscribers: int, days: int, words: int = len(WORDS)) -> list[str]:
     wrong = []
     for number in range(subscribers):
-        reader, word = f"reader-{number}@example.org", WORDS[number % words]
+        reader = f"reader-{number}@example.org"
+        word = WORDS[number % words]
         expected = {(str(day), word) for day in range(1, days + 1)}
         titles = [set(_TITLE.findall(text)) for _, text in found.mails[reader]]
         if titles != [expected]:

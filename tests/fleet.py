@@ -138,7 +138,8 @@ class Fleet:
     def stop(self) -> list[int]:
         """End all at the same time; return their statuses."""
         wait(lambda: all(map(self.is_up, self.running)))
-        ending, self.running = self.running, []
+        ending = self.running
+        self.running = []
         for process in ending:
             process.terminate()
         return [*map(self._status, ending)]

@@ -31,7 +31,8 @@ from monitor.text import clean
 from tests.samples.folder import SAMPLES
 from tests.sources.scenario import FIXTURES, NOW
 
-SECONDS, SECONDS_OF_SMALL = 9.0, 5.0
+SECONDS = 9.0
+SECONDS_OF_SMALL = 5.0
 MAY_BE_STOPPED = 1024 * 1024  # what is larger may take its whole time or memory
 LARGEST = 20 * 1024 * 1024
 NASTY = [
@@ -368,7 +369,8 @@ def main() -> int:
     if not SAMPLES.is_dir():
         print("no recorded documents here: only the fixtures are spoiled")
     fuzz = Fuzz(arguments.seed, arguments.kind, arguments.finds)
-    rounds, until = 0, time.monotonic() + arguments.seconds
+    rounds = 0
+    until = time.monotonic() + arguments.seconds
     while time.monotonic() < until:
         fuzz.round()
         rounds += 1

@@ -184,7 +184,8 @@ class Records:
 
     def title(self, authors: tuple[str, ...]) -> str:
         """Return a title; of every second one, names of authors are a part."""
-        dice, text = self.dice, self.text(14)
+        dice = self.dice
+        text = self.text(14)
         if not authors or dice.random() < 0.5:
             return text
         names = list(authors[:4])
@@ -210,7 +211,9 @@ class Records:
         return " ".join(f"{self.text(30)}." for _ in range(self.dice.choice((0, 1, 3, 8))))
 
     def record(self) -> Paper:
-        dice, authors, keys = self.dice, self.authors(), self.keys()
+        dice = self.dice
+        authors = self.authors()
+        keys = self.keys()
         paper = Paper(
             self.title(authors),
             self.abstract(),
@@ -241,7 +244,8 @@ class Records:
 
     def mutated(self, paper: Paper) -> Paper:
         """Return a record of the same work, or nearly so: some fields are other ones."""
-        dice, other = self.dice, self.record()
+        dice = self.dice
+        other = self.record()
         for _ in range(dice.choice((0, 1, 2, 3))):
             name = dice.choice(Paper.__struct_fields__)
             value = getattr(paper, name)
@@ -291,7 +295,8 @@ class Records:
                 return f"{dice.choice((*NOUNS, *NAMES))} {text}"
 
     def _other_list(self, authors: tuple[str, ...]) -> tuple[str, ...]:
-        dice, names = self.dice, list(authors)
+        dice = self.dice
+        names = list(authors)
         match dice.randrange(5):
             case 0:
                 dice.shuffle(names)
@@ -308,7 +313,8 @@ class Records:
         return tuple(names)
 
     def query(self) -> str:
-        dice, parts = self.dice, []
+        dice = self.dice
+        parts = []
         for _ in range(dice.choice((1, 2, 3, 6, 12))):
             word = dice.choice((*NOUNS, *NAMES, *(ODD if dice.random() < 0.3 else ())))
             parts.append(dice.choice(SIGNS) if dice.random() < 0.4 else word)
@@ -355,7 +361,8 @@ def compare(records: Records, store: Database) -> None:
     first = records.record()
     others = [*(records.mutated(first) for _ in range(8)), records.record()]
     for first, other in (*((first, other) for other in others), records.of_names()):
-        one, two = same_work(first, other), same_work(other, first)
+        one = same_work(first, other)
+        two = same_work(other, first)
         assert one == two, f"the order matters: {one} {two}"
         assert 0 <= one.score <= 1 and one.why
         with_abstracts = same_work(first, other, abstracts=0.5)
@@ -606,14 +613,16 @@ def main() -> int:
     fuzz = Fuzz(arguments.seed, arguments.finds)
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(f"sqlite:///{folder}/monitor.db")
-        number, until = 0, time.monotonic() + arguments.seconds
+        number = 0
+        until = time.monotonic() + arguments.seconds
         if arguments.round is not None:
             fuzz.round(arguments.round, store)
         while arguments.round is None and time.monotonic() < until:
             fuzz.round(number, store)
             number += 1
         store.close()
-    rounds, finds = sum(fuzz.rounds.values()), sum(fuzz.found.values())
+    rounds = sum(fuzz.rounds.values())
+    finds = sum(fuzz.found.values())
     print(f"seed {arguments.seed}: {rounds:,} rounds, {finds} finds")
     for name, (took, slowest) in sorted(fuzz.slowest.items()):
         print(f"  {name:8} {fuzz.rounds[name]:8,} rounds, slowest {took:5.2f} s (round {slowest})")

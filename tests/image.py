@@ -20,7 +20,8 @@ PACKAGES = "ca-certificates,python3,python3-pip,python3-venv,python-is-python3"
 TOOLS = ("buildah", "debootstrap")
 # Feeds that somebody moves in with, each of a host of its own, and the processes that a container
 # allowed until 0.2.0, of which threads are some.
-FEEDS, PROCESSES = 150, 128
+FEEDS = 150
+PROCESSES = 128
 # As the service's user: a demo, its pages, what the health check asks, and an end by SIGTERM.
 SCRIPT = """
 set -ex
@@ -146,7 +147,9 @@ def build(folder: Path) -> None:
             ran.check_returncode()
         return ran.stdout.strip()
 
-    base, packages, source = folder / "base", folder / "packages", folder / "source"
+    base = folder / "base"
+    packages = folder / "packages"
+    source = folder / "source"
     try:
         run("debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", base)
         run("tar", "--directory", base, "--create", "--file", folder / "bare.tar", ".")

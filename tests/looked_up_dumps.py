@@ -138,7 +138,9 @@ def _withstands(house: House, rows: Sequence[Row], count: int) -> bool:
         took = _ask(house, services, SERVICES[:1])
     after = {title_key(paper.paper.title): paper for paper in house.read(all_papers)}
     arrived = house.read(_sent_ids)
-    lost, wrong, told = Counter[Lie](), Counter[Lie](), Counter[Lie]()
+    lost = Counter[Lie]()
+    wrong = Counter[Lie]()
+    told = Counter[Lie]()
     for work in works:
         assert work.lie
         paper = after.get(title_key(work.title))

@@ -42,7 +42,8 @@ SCHEDULES = {
 }
 STEP = timedelta(hours=8)
 NUDGE = timedelta(minutes=1)
-REPLICAS, WORKERS = 2, 3
+REPLICAS = 2
+WORKERS = 3
 # Seconds within which a process is killed after the calendar has moved.
 WITHIN = 1.5
 DIGESTS = """

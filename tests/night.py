@@ -294,7 +294,9 @@ def live(night: Night, store: str, names: list[str]) -> list[str]:
 
 
 def judge(night: Night, store: str, faults: dict[str, Fault], seen: dict[str, str]) -> list[str]:
-    warnings, notices, messages = night.warnings(), night.notices(), night.messages()
+    warnings = night.warnings()
+    notices = night.notices()
+    messages = night.messages()
     arrived = [times for some in messages.values() for times, _ in some.values()]
     copies = sum(arrived) - len(arrived)
     sys.stdout.write(
@@ -383,7 +385,8 @@ def main() -> None:
     asked.add_argument("--store", choices=["sqlite", "postgresql"], action="append")
     asked.add_argument("--faults", default=",".join(FAULTS))
     arguments = asked.parse_args()
-    names, ok = arguments.faults.split(","), True
+    names = arguments.faults.split(",")
+    ok = True
     for store in arguments.store or ["sqlite", "postgresql"]:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

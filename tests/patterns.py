@@ -41,7 +41,9 @@ MOST_FOUND = 1_500_000  # one by one; 0.2 s on a quiet machine
 HANGS = 3.0  # seconds of a single search
 # Texts are measured closely if those of this length take this long, and four times as long more
 # than a quarter of it: what grows with the square takes 25 times as long at the longest.
-SCREENED, UNMEASURED, MAX_SCREENED_RATIO = 4_000, 0.0005, 5.5
+SCREENED = 4_000
+UNMEASURED = 0.0005
+MAX_SCREENED_RATIO = 5.5
 FLOOR = 0.005  # seconds: a shorter time counts as this long
 ATTEMPTS = (1, 3, 9)  # of each length, until nothing is too slow
 MANY = 20  # repeats: what repeats fewer times is no quantifier
@@ -272,8 +274,10 @@ _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 def _quantifiers(items: Items, before: str, after: str) -> Iterator[tuple[str, list[str]]]:
     """Yield what stands before each quantifier of a pattern, and the pieces of its texts."""
     for at, (kind, value) in enumerate(items):
-        left, right = list(items[:at]), list(items[at + 1 :])
-        start, rest = before + _sample(left), _sample(right) + after
+        left = list(items[:at])
+        right = list(items[at + 1 :])
+        start = before + _sample(left)
+        rest = _sample(right) + after
         for inner in _parts(kind, value):
             yield from _quantifiers(inner, start, rest)
         if kind in _REPEATS and value[1] >= MANY:
@@ -392,7 +396,8 @@ def measure(timed: Timed, text: Text) -> str:
         if longer < UNMEASURED or longer < MAX_SCREENED_RATIO * seconds(SCREENED // 4):
             return ""
         for attempts in ATTEMPTS:
-            shorter, fault = 0.0, ""
+            shorter = 0.0
+            fault = ""
             for length in LENGTHS:
                 longer = seconds(length, attempts)
                 is_slow = longer > MOST_FOUND * _seconds_of_a_letter()

@@ -33,7 +33,8 @@ class _Page(HTMLParser):
 def faults(folder: Path) -> list[str]:
     """Return what keeps `folder` from being published, each with its page."""
     found: list[str] = []
-    waiting, reached = [folder / "index.html"], {folder / "index.html"}
+    waiting = [folder / "index.html"]
+    reached = {folder / "index.html"}
     while waiting:
         path = waiting.pop()
         name = path.relative_to(folder)

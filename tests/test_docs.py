@@ -157,7 +157,8 @@ def test_every_make_word_that_is_named_exists():
 def test_the_codes_of_the_tests_are_the_guarantees_of_the_page():
     """Each code in a test's name, or in a comment's parentheses, has its line; no other has one."""
     listed = re.findall(r"^\| ([A-Z]\d{1,2}) \|", page("guarantees.md"), re.MULTILINE)
-    tested, cited = set[str](), set[str]()
+    tested = set[str]()
+    cited = set[str]()
     for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "monitor").rglob("*.py")]:
         text = path.read_text(encoding="utf-8")
         for codes in re.findall(r"def test_((?:[A-Z]\d{1,2}_)+)", text):
@@ -216,7 +217,8 @@ def literals() -> set[str]:
 
 
 def test_each_error_that_the_pages_quote_is_in_the_code():
-    texts, parts = "\n".join(literals()), quoted_errors()
+    texts = "\n".join(literals())
+    parts = quoted_errors()
     for words in OF_OTHERS:
         parts = [part.replace(words, "").strip(" :,") for part in parts]
     assert len(parts) > 60

@@ -104,7 +104,8 @@ def test_the_image_is_locked_to_what_the_project_needs():
     """After a change of dependencies, `make lock`."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = pyproject["project"]
-    image, build = locked("image.txt"), locked("build.txt")
+    image = locked("image.txt")
+    build = locked("build.txt")
     extras = re.findall(r"--extra (\w+)", (ROOT / "Makefile").read_text())
     assert extras == ["scale", "apprise"]
     optional = [line for extra in extras for line in project["optional-dependencies"][extra]]
@@ -187,7 +188,8 @@ def test_the_build_sees_what_it_copies_and_nothing_of_a_working_copy():
 
 
 def test_the_image_runs_a_command_that_exists_as_nobody_special():
-    entry, command = json.loads(last("ENTRYPOINT")), json.loads(last("CMD"))
+    entry = json.loads(last("ENTRYPOINT"))
+    command = json.loads(last("CMD"))
     assert entry == ["paper-monitor"]
     assert is_command(command)
     # The demo listens on the port that is published.

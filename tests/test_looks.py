@@ -50,7 +50,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = replace(found, about=about)
     server = SmtpServer(SmtpSettings(host="localhost", sender="papers@example.org"))
     [part] = Mail("email", (), server).render(found, JinjaTemplates())
-    mail, second = folder / "mail.html", folder / "second.html"
+    mail = folder / "mail.html"
+    second = folder / "second.html"
     mail.write_text(part.body["html"], encoding="utf-8")
     entries = [entry(number, f"Paper {number} on planning") for number in range(400)]
     pages = render_pages(digest(entries, full=25), JinjaTemplates(), "2026-11-21.html")

@@ -64,7 +64,8 @@ def cuts_a_title_itself(path: Path) -> bool:
     """Whether a module cuts a title or names a length of titles, but not by `title_lengths`."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            cut, bound = ast.unparse(node.value), node.slice.upper
+            cut = ast.unparse(node.value)
+            bound = node.slice.upper
             is_title = re.search(r"\btitle\)?$", cut) and node.slice.lower is None
             is_length = isinstance(bound, ast.Constant) or (
                 isinstance(bound, ast.Name) and bound.id.isupper()

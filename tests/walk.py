@@ -37,12 +37,15 @@ from tests.servers.slack import HOOK, TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
 ROOT = Path(__file__).parents[1]
-README, DOCKER, RECIPES = "README.md", "docs/docker.md", "docs/recipes.md"
+README = "README.md"
+DOCKER = "docs/docker.md"
+RECIPES = "docs/recipes.md"
 # Each installs, and the pages after it are read with that installation.
 FIRST_HOUR = (README, "docs/getting-started.md")
 PAGES = (README, DOCKER, "docs/getting-started.md", "docs/upgrading.md", RECIPES)
 # One that is not private: sources refuse private addresses. Caddy's is that of its recipe.
-ADDRESS, CADDY = "11.0.0.1", "172.30.57.2"
+ADDRESS = "11.0.0.1"
+CADDY = "172.30.57.2"
 HOSTS = (
     *("smtp.example.org", "smtp.gmail.com", "slack.com", "hooks.slack.com", "www.nature.com"),
     *("rss.arxiv.org", "oaipmh.arxiv.org", "export.arxiv.org", "huggingface.co"),
@@ -115,7 +118,8 @@ class Step:
 
 def steps_of(page: str) -> Iterator[Step]:
     """Yield what a page tells its reader to type and to write."""
-    section, before = "", ""
+    section = ""
+    before = ""
     lines = iter(page.splitlines())
     for line in lines:
         if line.startswith("#"):
@@ -176,7 +180,8 @@ class Walk:
         """Run a line in the folder and with the variables that the ones before it left."""
         written = written or line
         waits_for = re.match(r"read -rs (\w+)", line)
-        state, cwd = self.work / "state", self.work / "cwd"
+        state = self.work / "state"
+        cwd = self.work / "cwd"
         script = f'. {state} 2>/dev/null; cd "$(cat {cwd})"\n{line}\nstatus=$?\n'
         script += f"pwd > {cwd}; export -p > {state}; exit $status"
         started = time.monotonic()
@@ -191,9 +196,11 @@ class Walk:
                 timeout=TIMEOUT,
                 check=False,
             )
-            status, said = done.returncode, done.stdout
+            status = done.returncode
+            said = done.stdout
         except subprocess.TimeoutExpired:
-            status, said = -1, f"did not end in {TIMEOUT} seconds"
+            status = -1
+            said = f"did not end in {TIMEOUT} seconds"
         print(f"{'ok  ' if not status else 'FAIL'} {time.monotonic() - started:5.1f} s  {written}")
         if status:
             self.failed.append(written)
@@ -425,15 +432,18 @@ def inside(folder: Path, wheels: Path, wheel: Path | None) -> int:
             walk.page(page, apart=page == RECIPES)
             if page == README and not smtp.received:
                 failed.append(f"{page}: no mail arrived")
-            failed, left_out = failed + walk.failed, left_out + walk.left_out
-            walk.failed, walk.left_out = [], []
+            failed = failed + walk.failed
+            left_out = left_out + walk.left_out
+            walk.failed = []
+            walk.left_out = []
         assert walk
         if not wheel:
             (walk.home / "opt/paper-monitor").parent.mkdir()
             (walk.home / "opt/paper-monitor").symlink_to(walk.home / ".local/paper-monitor")
             subprocess.run(["mount", "--bind", walk.home / "opt", "/opt"], check=True)
             check_files(walk)
-            failed, left_out = failed + walk.failed, left_out + walk.left_out
+            failed = failed + walk.failed
+            left_out = left_out + walk.left_out
         print(
             f"\nThe mail server got {len(smtp.received)} mails, Slack {len(slack.posts)} messages."
         )

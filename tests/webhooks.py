@@ -51,7 +51,8 @@ RECEIVER = Path(__file__).parent.parent / "docs" / "examples" / "webhook_receive
 # Digests are due at 08:00, so that there is a day until the next ones are.
 START = SATURDAY + timedelta(hours=3)
 # Digests of one morning, and kills in it.
-MOST_AT_ONCE, KILLS = 500, 16
+MOST_AT_ONCE = 500
+KILLS = 16
 # Of so many answers one is lost.
 ANSWERS_A_LOSS = 100
 LATER = timedelta(minutes=21)
@@ -133,7 +134,9 @@ def webhooks(
     folder: Path, count: int, seed: int = 1, store: str = "", kills: int = KILLS
 ) -> Result:
     """Send as many webhooks in as many mornings as they take."""
-    chosen, result, began = random.Random(seed), Result(), time.monotonic()
+    chosen = random.Random(seed)
+    result = Result()
+    began = time.monotonic()
     at_once = min(count, MOST_AT_ONCE)
     house = House(folder)
     house.clock.at = START

@@ -72,7 +72,8 @@ class Pages(Channel):
     def __init__(self, name: str, options: FileOptions, templates: Templates) -> None:
         """New pages have the mode of `options`, else of the index; else their owner reads them."""
         super().__init__(name, options, templates)
-        self._folder, self._mode = options.path, options.mode
+        self._folder = options.path
+        self._mode = options.mode
         self._lock = threading.Lock()
 
     def recipients(self) -> tuple[str, ...]:
@@ -274,7 +275,8 @@ PAGE_LIMIT = 250_000
 # Of some 60 KB together, and easy to look through.
 TITLES_A_PAGE = 100
 # Of a further page, this share is lines: the rest is its layout. Each may have a heading before it.
-LINES_SHARE, HEADING_SIZE = 0.8, 1_000
+LINES_SHARE = 0.8
+HEADING_SIZE = 1_000
 
 
 def render_pages(

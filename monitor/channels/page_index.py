@@ -117,10 +117,12 @@ def write_index(folder: Path, templates: Templates, write: _Write) -> None:
     shown = [Month(_title(month), _file_of(month), len(months[month])) for month in earlier]
     around = [None, *shown, None]
     for number, (month, page) in enumerate(zip(earlier, shown, strict=True)):
-        later, sooner = around[number], around[number + 2]
+        later = around[number]
+        sooner = around[number + 2]
         neighbours = (other.href if other else "" for other in (later, sooner))
         listing = _Listing(month, months[month], *neighbours)
-        path, before = folder / page.href, listings.pop(page.href, None)
+        path = folder / page.href
+        before = listings.pop(page.href, None)
         if before is None and path.exists():
             raise FileExistsError(errno.EEXIST, "is not written by Paper Monitor: rename it", path)
         if before != listing:
@@ -139,7 +141,8 @@ def write_index(folder: Path, templates: Templates, write: _Write) -> None:
 
 def _newest(months: Mapping[str, Mapping[str, _Stamp]]) -> set[str]:
     """Return the months of `index.html`."""
-    newest, pages = set[str](), 0
+    newest = set[str]()
+    pages = 0
     for month in sorted(months, reverse=True):
         if pages >= PAGES_AT_LEAST:
             break

@@ -47,7 +47,8 @@ REDIRECTS = (301, 302, 307, 308)
 _LEAST_SECRET = 6
 _PIECE = 64 * 1024
 # Characters of an answer: in an error, and where secrets are looked for.
-_SAID, _READ = 200, 2_000
+_SAID = 200
+_READ = 2_000
 
 
 # Headers, or what makes them of the bytes of the message, such as a signature.
@@ -195,7 +196,8 @@ class _Body:
         self.is_json = not isinstance(message, str)
         self.content = encode(message)
         self.is_sent = False
-        self._commit_handoff, self._watch = commit_handoff, watch
+        self._commit_handoff = commit_handoff
+        self._watch = watch
 
     def __iter__(self) -> Iterator[bytes]:
         began = self._watch.monotonic()

@@ -71,11 +71,13 @@ class RetrySettings(Section):
         These are made in any case: while a channel is down, time passes without attempts.
         """
         *first, last = (most for _, most in self.waits)
-        made, left = 1, self.give_up
+        made = 1
+        left = self.give_up
         for wait in first:
             if wait > left:
                 return made
-            made, left = made + 1, left - wait
+            made = made + 1
+            left = left - wait
         return made + left // last
 
     def wait(self, delivery_id: int, attempts: int) -> timedelta:
@@ -104,7 +106,8 @@ def decide(
     """
     if outcome.state is DeliveryState.UNKNOWN:
         return outcome, now + SETTLE_AFTER
-    at, error = None, outcome.error
+    at = None
+    error = outcome.error
     is_for_now = delivery.is_test and delivery.handed_off_at is None
     if outcome.state is DeliveryState.RETRY and not is_for_now:
         at = next_attempt(outcome, delivery, now, settings, down)

@@ -77,7 +77,8 @@ def _pieces(digest: Digest, templates: Templates, form: Form) -> Iterator[str]:
 
     yield write("head")
     for piece in pieces(digest):
-        above, paper = "", ""
+        above = ""
+        paper = ""
         if piece.section:
             shown = {"group": piece.group, "first": piece.first, "is_heading": piece.is_heading}
             above = write(piece.section, **shown)

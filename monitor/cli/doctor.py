@@ -69,8 +69,10 @@ def _show_checks(checks: Sequence[Check]) -> None:
 
 def check_installation(app: App) -> list[Check]:
     """Check everything; a missing store passes, and where cron works, a service that never ran."""
-    runtime, database = app.runtime, app.runtime.database
-    files, checks = [app.settings.file], []
+    runtime = app.runtime
+    database = app.runtime.database
+    files = [app.settings.file]
+    checks = []
     if is_there(app.settings.store):
         files = [database.path, *files] if database.path else files
         recorded = [check_store(database, whole=True), check_service(database, expected=False)]
@@ -204,7 +206,8 @@ def _disk(runtime: Runtime) -> Check:
 
 def _clock(runtime: Runtime) -> Check:
     """Check that no record is ahead of the clock: then the clock is wrong now, or was before."""
-    now, assumed = datetime.now(UTC), runtime.clock.now()
+    now = datetime.now(UTC)
+    assumed = runtime.clock.now()
     with runtime.database.reading() as tx:
         signs = [*processes.signs(tx).values(), processes.last_beat(tx, SERVICE)]
         records = [(at, now) for at in signs]
@@ -237,7 +240,8 @@ def _sources_read(runtime: Runtime) -> list[Check]:
         last = {run.source: run for run in runs.last_runs(tx)}
     checks = []
     for name in runtime.sources:
-        ok, message = True, "not read yet; run `paper-monitor run`"
+        ok = True
+        message = "not read yet; run `paper-monitor run`"
         if run := last.get(name):
             ok = run.outcome is not RunOutcome.FAILED
             error = f": {run.error}" if run.error else ""

@@ -41,7 +41,8 @@ def _show(explanation: Explanation, known: str, titles: Mapping[str, str]) -> No
 
 
 def _facts(explanation: Explanation, titles: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    origin, stored = explanation.origin, explanation.origin.stored
+    origin = explanation.origin
+    stored = explanation.origin.stored
     withdrawn = ", withdrawn" if stored.paper.withdrawn else ""
     yield "Paper", f"{stored.id}, first seen {at(stored.first_seen)}{withdrawn}"
     if stored.paper.affiliations:

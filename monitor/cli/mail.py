@@ -83,7 +83,8 @@ def _by_device(tokens: Tokens, say: Callable[[str], None], sleep: Callable[[floa
 def _by_pasted_address(
     tokens: Tokens, say: Callable[[str], None], ask: Callable[[str], str]
 ) -> None:
-    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
+    verifier = secrets.token_urlsafe(48)
+    state = secrets.token_urlsafe(16)
     say(
         "The client needs, in the Google Cloud console, the type `Desktop app`, and the scope\n"
         "https://mail.google.com/ on its consent screen."

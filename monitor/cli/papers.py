@@ -84,7 +84,8 @@ def papers_search(
                 typer.echo(f"These are the newest {most:,}; --limit shows more.", err=True)
             return
         listed = list(papers)
-    shown, has_more = listed[:most], len(listed) > most
+    shown = listed[:most]
+    has_more = len(listed) > most
     call.answer(papers_json(shown), show_papers, shown, has_more)
 
 

@@ -85,7 +85,8 @@ def _read(source: Source, file: Path, *, force: bool) -> Reading:
 
 
 def _source(name: str, config: Path, now: datetime | None) -> Source:
-    clock, kinds = clock_at(now), plugins.SOURCES.names()
+    clock = clock_at(now)
+    kinds = plugins.SOURCES.names()
     kind, _, preset = name.partition(":")
     if kind in kinds:
         source_class = plugins.SOURCES.load(kind)

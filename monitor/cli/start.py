@@ -59,7 +59,9 @@ RATED = {
 }
 # The references of a subscription, the notice that one is retracted, of the last day, and a list
 # of arXiv ids: each title in it is a title of the dumps, which lack links and authors.
-LIBRARY, NOTICE, REFERENCE_LIST = "references.bib", "notice.json", "arxiv.jsonl"
+LIBRARY = "references.bib"
+NOTICE = "notice.json"
+REFERENCE_LIST = "arxiv.jsonl"
 # The day on a saved page of papers.
 _DAY = re.compile(r"^Mar \d\d$", re.MULTILINE)
 
@@ -110,7 +112,8 @@ def play(
         shutil.copyfile(seeds[name], directory / name)
     settings = load(file)
     failed: Failures = {}
-    runs, sent = list[Run](), list[DigestReport]()
+    runs = list[Run]()
+    sent = list[DigestReport]()
     today = (now or datetime.now(UTC)).astimezone(ZoneInfo(settings.timezone))
     morning = min(today, today.replace(hour=7, minute=30, second=0, microsecond=0))
     days: list[tuple[str, datetime | None]] = [

@@ -40,7 +40,8 @@ def _console(stream: TextIO, *, is_stderr: bool = False) -> Console:
     return Console(stderr=is_stderr, highlight=False, emoji=False, width=width)
 
 
-console, stderr = _console(sys.stdout), _console(sys.stderr, is_stderr=True)
+console = _console(sys.stdout)
+stderr = _console(sys.stderr, is_stderr=True)
 
 
 @contextmanager

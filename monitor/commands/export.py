@@ -139,7 +139,8 @@ def bibtex_of_entries(entries: Iterable[tuple[str, Paper, str]]) -> Iterator[str
 
 def _entry(paper: Paper, key: str, note: str = "", annote: str = "") -> Entry:
     citation = cite(paper)
-    types, arxiv = _TYPES[citation.type], citation.arxiv
+    types = _TYPES[citation.type]
+    arxiv = citation.arxiv
     month = citation.date[1:2]
     fields = {
         # In braces of its own, so that no style changes its capitals.
@@ -265,8 +266,10 @@ def _ris(records: Iterable[FoundPaper]) -> Iterator[str]:
 
 def _reference(record: FoundPaper) -> dict[str, Any]:
     paper = record.stored.paper
-    citation, url = cite(paper), page_url(paper)
-    arxiv, pmid = citation.arxiv, citation.pmid
+    citation = cite(paper)
+    url = page_url(paper)
+    arxiv = citation.arxiv
+    pmid = citation.pmid
     is_article = citation.type is WorkType.ARTICLE
     is_in_venue = citation.type in _IN_VENUES
     pmid_note = f"PMID: {pmid}" if arxiv and pmid else ""
@@ -379,7 +382,8 @@ _COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
 def csv_lines(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
     """Yield a table as CSV; no cell is taken for a formula."""
     for cells in chain([columns], rows):
-        text, texts = io.StringIO(), map(str, cells)
+        text = io.StringIO()
+        texts = map(str, cells)
         csv.writer(text).writerow([f"'{c}" if c.startswith(_CELL_FORMULA) else c for c in texts])
         yield text.getvalue()
 
@@ -408,7 +412,8 @@ def _notes(record: FoundPaper) -> list[str]:
     They are a line that a machine wrote, with its maker, the last list of a paper without a link,
     and what belongs to it.
     """
-    note, paper = record.note, record.stored.paper
+    note = record.note
+    paper = record.stored.paper
     line = f"{note.maker}: {note.line}" if note and note.line else ""
     last = None if page_url(paper) else paper.last_listed
     guessed = " (year guessed)" if last and last.year_guessed else ""

@@ -64,7 +64,8 @@ def last_sign(tx: Transaction) -> datetime | None:
 
     One that is silent ought not to run once a later round of `run` has done its work.
     """
-    last, taken_over = processes.last_beat(tx, SERVICE), processes.last_beat(tx, ROUND)
+    last = processes.last_beat(tx, SERVICE)
+    taken_over = processes.last_beat(tx, ROUND)
     if last is None or _is_alive(last) or taken_over is None or taken_over < last:
         return last
     return None
@@ -115,7 +116,8 @@ class RecentSigns:
         with self._lock:
             now = self._clock.now()
             if self._checked_at is None or abs(now - self._checked_at) >= RECENT:
-                self._checks, self._checked_at = vital_signs(self._database), now
+                self._checks = vital_signs(self._database)
+                self._checked_at = now
             return self._checks
 
 

@@ -72,7 +72,8 @@ def split_in(
     runtime: Runtime, tx: Transaction, stored: StoredPaper, what: Sequence[str], title: str = ""
 ) -> int:
     """Split a paper in a transaction of `Database.ingesting`, and return the id of the new one."""
-    now, origin = runtime.clock.now(), papers.origin(tx, stored)
+    now = runtime.clock.now()
+    origin = papers.origin(tx, stored)
     keys, records = _select(what, origin.keys, origin.sightings)
     if len(records) == len(origin.sightings) or (
         origin.keys and len(keys) == len(origin.keys) and not records
@@ -82,7 +83,8 @@ def split_in(
         )
     moved = [record for record in origin.sightings if (record.source, record.raw_id) in records]
     stay = [record for record in origin.sightings if record not in moved]
-    kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
+    kept = _own_text(stored.paper, stay, moved)
+    parted = _own_text(stored.paper, moved, stay)
     if title:
         parted = structs.replace(parted, title=title)
     texts = _without_identifiers(kept), _without_identifiers(parted)
@@ -192,7 +194,8 @@ def _select(
 
 def _identifiers_only_in(records: set[Key], sightings: Sequence[Sighting]) -> set[Key]:
     """Return the identifiers that some records gave and no other, where it is known of all."""
-    ours, theirs = set[Key](), set[Key]()
+    ours = set[Key]()
+    theirs = set[Key]()
     for record in sightings:
         if record.text is None:
             return set()

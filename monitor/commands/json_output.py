@@ -49,7 +49,8 @@ def status_json(report: Status) -> Answer:
     }
     if report.look_up:
         services = [pick(service, OF_SERVICE) for service in report.look_up.services]
-        joined, saved = plain(report.look_up.joined), plain(report.look_up.saved)
+        joined = plain(report.look_up.joined)
+        saved = plain(report.look_up.saved)
         answer["look_up"] = {"services": services, "joined": joined, "saved": saved}
     if report.embeddings:
         answer["embeddings"] = pick(report.embeddings, OF_EMBEDDINGS)
@@ -182,7 +183,8 @@ def saved_json(saved: Iterable[SavedPaper]) -> Answer:
 
 
 def explanation_json(explanation: Explanation) -> Answer:
-    origin, stored = explanation.origin, explanation.origin.stored
+    origin = explanation.origin
+    stored = explanation.origin.stored
     answer = {
         "id": stored.id,
         **paper_fields(stored.paper, IN_PAPERS),

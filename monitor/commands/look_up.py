@@ -157,7 +157,8 @@ def unfill(runtime: Runtime, reference: str, service: str = "") -> LookedUp:
 
 def _take_out(tx: Transaction, runtime: Runtime, paper_id: int, one: LookUp, now: datetime) -> None:
     stored = papers.load(tx, [paper_id])[paper_id]
-    answered, record = one.answered, one.answered.record
+    answered = one.answered
+    record = one.answered.record
     gone = dict(_given(stored.paper, record, answered.fields)) if record else {}
     look_ups.take_out_keys(tx, paper_id, answered.schemes)
     before = structs.replace(stored.paper, **gone)
@@ -177,7 +178,8 @@ def _take_out(tx: Transaction, runtime: Runtime, paper_id: int, one: LookUp, now
 def _given(paper: Paper, record: Paper, names: Collection[str]) -> Iterator[tuple[str, Any]]:
     """Yield the fields that still are as a record gave them, empty, or without what it gave."""
     for name in names:
-        ours, given = getattr(paper, name), getattr(record, name)
+        ours = getattr(paper, name)
+        given = getattr(record, name)
         if name == "links":
             yield name, {kind: url for kind, url in ours.items() if given.get(kind) != url}
         elif ours == given:

@@ -34,10 +34,12 @@ MOST_NAMED = 60_000
 # Of papers that a filter alone wants: their texts are not read.
 MOST_COUNTED = 10_000
 # Most searches fill a page from the first batch.
-_FIRST_BATCH, _LONGEST_BATCH = 40, 500
+_FIRST_BATCH = 40
+_LONGEST_BATCH = 500
 _LOADED_AT_ONCE = 200
 # Ids that the index names at first, and then: the rarer the papers, the more a new query costs.
-_FIRST_NAMED, _NAMED_AT_ONCE = 100, 20_000
+_FIRST_NAMED = 100
+_NAMED_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ def find_page(
     most = min(MOST_LOOKED_AT, most_read(matcher.query)) if matcher else MOST_LOOKED_AT
     at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     first = MOST_LOOKED_AT if matcher and counted else _FIRST_NAMED
-    end, is_cut = 0, False
+    end = 0
+    is_cut = False
     with runtime.database.reading() as tx:
         if matcher:
             refuse_too_many_words(tx, matcher.query)
@@ -108,7 +111,8 @@ def find_page(
             if is_cut:
                 end = at
                 break
-        count, has_more = len(shown), is_cut
+        count = len(shown)
+        has_more = is_cut
         if counted and not matcher:
             count, has_more = _count(tx, wanted, below)
     is_full = len(shown) > limit
@@ -191,7 +195,9 @@ def batches(
     """
     first, end = search_index.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
-    size, named, most = _FIRST_BATCH, 0, first_named
+    size = _FIRST_BATCH
+    named = 0
+    most = first_named
     has_index = bool(wanted.topic) or wanted.kind not in (None, ChangeKind.NEW)
     for number in count():
         if matcher and matcher.expression:
@@ -203,11 +209,14 @@ def batches(
         ids = [id for id in ids if id >= first]
         if not ids:
             return
-        at, named, most = ids[-1], named + len(ids), at_once
+        at = ids[-1]
+        named = named + len(ids)
+        most = at_once
         kept = ids if wanted == EVERY else search_index.keep(tx, wanted, ids)
         while len(kept) > size:
             yield kept[size - 1], named, kept[:size]
-            kept, size = kept[size:], min(2 * size, _LONGEST_BATCH)
+            kept = kept[size:]
+            size = min(2 * size, _LONGEST_BATCH)
         yield at, named, kept
 
 
@@ -258,7 +267,8 @@ def as_matched(
     A paper's `announce` is that of the source that saw it last.
     """
     seen = sightings.last_announcements(tx, [stored.id for stored in page])
-    texts, sources = [], []
+    texts = []
+    sources = []
     for stored in page:
         announce, names = seen.get(stored.id, ("", ()))
         texts.append(structs.replace(stored.paper, announce=announce))

@@ -18,7 +18,8 @@ from monitor.store.papers import papers, search
 # Papers that are read for a query of single words: about two seconds.
 MOST_READ = 12_000
 # Reading a paper for `"a b"~5` takes this much longer, and a hundred other terms double the time.
-_NEAR, _TERMS = 8, 100
+_NEAR = 8
+_TERMS = 100
 # Scores to compute, as papers times terms: about half a second.
 _MOST_SCORED = 50_000
 # Entries of the search index that words with * stand for: half a second on SQLite.

@@ -238,7 +238,8 @@ def _events_by_entry(
     is looked up.
     """
     by_entry: dict[int, list[ReferenceEvent]] = defaultdict(list)
-    guarded, others = set[str](), defaultdict[str, list[CollectionEntry]](list)
+    guarded = set[str]()
+    others = defaultdict[str, list[CollectionEntry]](list)
     for entry in entries:
         if entry.source in runtime.guarded_libraries:
             guarded.add(entry.source)

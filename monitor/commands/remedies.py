@@ -30,7 +30,8 @@ from monitor.store.sources import reading_state
 
 def read_now(runtime: Runtime, name: str) -> None:
     """Let a source be read before its time. Raises UsageError where its server asked to wait."""
-    address, now = runtime.sources[name].address, runtime.clock.now()
+    address = runtime.sources[name].address
+    now = runtime.clock.now()
     with runtime.database.writing() as tx:
         state = reading_state.source_state(tx, name, address)
         if state.waits_until and state.waits_until > now:
@@ -62,7 +63,8 @@ def _sent_again(tx: Transaction, runtime: Runtime, delivery_id: int, now: dateti
     is_unknown = delivery.state is DeliveryState.UNKNOWN
     if not is_unknown or not will_be_sent_again(tx, runtime, delivery, now):
         return ""
-    at, zone = delivery.next_attempt_at, runtime.settings.timezone
+    at = delivery.next_attempt_at
+    zone = runtime.settings.timezone
     return f"at {format_moment(at, zone)} ({zone_name(zone)})" if at else "at the next run"
 
 
@@ -104,7 +106,9 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     Raises UsageError for an unknown name.
     """
     sync_subscriptions(runtime)
-    tests, groups, channels = dict[int, str](), dict[str, None](), set[str]()
+    tests = dict[int, str]()
+    groups = dict[str, None]()
+    channels = set[str]()
     try:
         for subscription in runtime.subscriptions_named(names):
             wanted = reached(runtime, subscription)
@@ -116,7 +120,8 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
             deliver_group(runtime, group, ignore_backoff=True)
     finally:
         with runtime.database.writing() as tx:
-            owner, now = runtime.owner.id, runtime.clock.now()
+            owner = runtime.owner.id
+            now = runtime.clock.now()
             outbox.fail_tests(tx, channels, owner, "not tried before the command ended", now)
     with runtime.database.reading() as tx:
         stored = deliveries.of_digests(tx, tests)
@@ -125,7 +130,8 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
 
 def _freeze_test(runtime: Runtime, name: str, wanted: Sequence[Destination]) -> int:
     """Store a test; of several in one second, each has a number."""
-    now, zone = runtime.clock.now(), runtime.settings.timezone
+    now = runtime.clock.now()
+    zone = runtime.settings.timezone
     lines = ("This is a test. Digests will reach you this way.",)
     notice = Notice("A test message from Paper Monitor", lines, now, timezone=zone)
     period = f"{now:%Y-%m-%dT%H:%M:%S}"

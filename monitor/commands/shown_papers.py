@@ -72,11 +72,13 @@ def show_paper(
     """
     of_sources = [sighting for sighting in seen if not sighting.filled]
     sources = tuple(sorted({sighting.source for sighting in of_sources}))
-    entry, names = _entry(runtime, stored, sources), set(topics)
+    entry = _entry(runtime, stored, sources)
+    names = set(topics)
     notes = [sighting.site_note for sighting in of_sources if sighting.site_note]
     note = choose_note(notes, entry.paper.title, entry.paper.abstract)
     wanted = [topic for topic in like_topics.find_current(runtime) if topic.name in names]
-    index, group_rules = build_index(wanted), runtime.group_rules
+    index = build_index(wanted)
+    group_rules = runtime.group_rules
     with runtime.database.reading() as tx:
         models = embeddings.added(tx, [stored.id])
     reasons = {
@@ -87,7 +89,8 @@ def show_paper(
     matched = tuple(TopicWhy(name, why, group_rules[name].title) for name, why in reasons.items())
     entry = structs.replace(entry, matched=matched, note=note)
     with runtime.database.reading() as tx:
-        now, papers = runtime.clock.now(), {stored.id: stored.paper}
+        now = runtime.clock.now()
+        papers = {stored.id: stored.paper}
         [filled] = fill_in(tx, libraries, [entry], papers, now)
     return filled
 

@@ -288,7 +288,8 @@ def _why(
     if last is None:
         return f"no digest yet; the first: {describe_next(upcoming, zone, with_zone=True)}"
     digest, content = last
-    when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
+    when = _describe_day(digest.composed_at, view.now, zone)
+    date = short_date(digest, zone)
     blind = _describe_unread(content.report)
     if not digest.has_news:
         if content.left_out:
@@ -309,7 +310,8 @@ def _why(
 
 def _describe_day(at: datetime, now: datetime, zone: str) -> str:
     """`today at 05:31`, `on Thu 19 Nov at 08:00`."""
-    local, today = at.astimezone(ZoneInfo(zone)), now.astimezone(ZoneInfo(zone))
+    local = at.astimezone(ZoneInfo(zone))
+    today = now.astimezone(ZoneInfo(zone))
     day = "today" if local.date() == today.date() else f"on {local:%a} {local.day} {local:%b}"
     return f"{day} at {local:%H:%M}"
 
@@ -461,7 +463,9 @@ def _action(
 
 def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[Problem]:
     """Yield digests that were due before a time, and papers that wait for `immediately` so long."""
-    name, state, text = subscription.name, view.states.get(subscription.name), ""
+    name = subscription.name
+    state = view.states.get(subscription.name)
+    text = ""
     if state is None or is_paused(subscription, view.now):
         return
     if subscription.schedule.immediately:
@@ -515,7 +519,8 @@ def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
 
 
 # Topics and examples that are named: a reference list may be missing as a whole.
-_NAMED_TOPICS, _NAMED_EXAMPLES = 20, 3
+_NAMED_TOPICS = 20
+_NAMED_EXAMPLES = 3
 
 
 def missing_examples(runtime: Runtime) -> list[str]:

@@ -105,7 +105,8 @@ def subscriptions_of(runtime: Runtime, recipient: str) -> list[Subscription]:
 
 def narrow(subscription: Subscription, recipient: str) -> Subscription:
     """Return a subscription as one recipient may see it: without the others."""
-    address, destinations = address_of(recipient), []
+    address = address_of(recipient)
+    destinations = []
     for destination in subscription.destinations:
         own = tuple(to for to in destination.recipients if address_of(to) == address)
         if own:
@@ -146,8 +147,10 @@ def report(
         late_before = now - late_after(last_sign(tx))
     reports = []
     for subscription in selected:
-        name, settings = subscription.name, subscription.settings
-        state, recipients = states.get(name), recipients_of(subscription)
+        name = subscription.name
+        settings = subscription.settings
+        state = states.get(name)
+        recipients = recipients_of(subscription)
         own = [row for to in recipients for row in stopped.get(address_of(to), ())]
         about = tuple(row for row in own if row.subscription in (suppressions.ALL, name))
         paused = is_paused(subscription, now)
@@ -184,7 +187,8 @@ def count_waiting(
     runtime: Runtime, reports: Sequence[SubscriptionReport]
 ) -> list[SubscriptionReport]:
     """Return reports with what waits for each; that takes a query for each."""
-    now, subscribed = runtime.clock.now(), {known.name: known for known in runtime.subscriptions}
+    now = runtime.clock.now()
+    subscribed = {known.name: known for known in runtime.subscriptions}
     with runtime.database.reading() as tx:
         return [
             msgspec.structs.replace(

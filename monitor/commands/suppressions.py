@@ -31,7 +31,8 @@ def suppress(
     """
     known = runtime.subscriptions_named([subscription] if subscription else ())
     recipients = {suppressions.address_of(to): to for s in known for to in recipients_of(s)}
-    address, now = suppressions.address_of(recipient), runtime.clock.now()
+    address = suppressions.address_of(recipient)
+    now = runtime.clock.now()
     with runtime.database.writing() as tx:
         if not (force or address in recipients or deliveries.has_recipient(tx, address)):
             of = f"of the subscription {subscription}" if subscription else "of any subscription"

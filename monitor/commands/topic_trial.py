@@ -41,18 +41,24 @@ from monitor.store.topics import like_words
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
 
-SAMPLE, NEWEST = 10, 15
-WIDE_SHARE, WIDE_COUNT = 0.05, 100
+SAMPLE = 10
+NEWEST = 15
+WIDE_SHARE = 0.05
+WIDE_COUNT = 100
 # How many matches, and papers that may match, a trial looks at, the newest first: some seconds in a
 # very large store. Pages estimate from fewer papers.
-MATCHING, MATCHING_ON_PAGE = 5_000, 1_000
-NAMED, NAMED_ON_PAGE = 50_000, 20_000
+MATCHING = 5_000
+MATCHING_ON_PAGE = 1_000
+NAMED = 50_000
+NAMED_ON_PAGE = 20_000
 # The best of at most 500 matches are shown: a score takes longer than a match.
 SCORED = 500
 # How many papers suggestions are counted among, the newest that have the words; and in how many of
 # the newest, and of the newest matches, words, definitions and forms are looked for.
-COUNTED, COUNTED_ON_PAGE = 4_000, 400
-READ, READ_ON_PAGE = 2_000, 500
+COUNTED = 4_000
+COUNTED_ON_PAGE = 400
+READ = 2_000
+READ_ON_PAGE = 500
 SUGGESTED = 8
 
 
@@ -102,10 +108,13 @@ def try_topic(
     """
     parsed = parse_topic(topic)
     with runtime.database.reading() as tx:
-        matching, named, scored = MATCHING, NAMED, SCORED
+        matching = MATCHING
+        named = NAMED
+        scored = SCORED
         if bounded:
             refuse_too_many_words(tx, parsed)
-            matching, named = MATCHING_ON_PAGE, min(NAMED_ON_PAGE, most_read(parsed))
+            matching = MATCHING_ON_PAGE
+            named = min(NAMED_ON_PAGE, most_read(parsed))
             scored = min(SCORED, most_scored(parsed))
         matched = _find_matches(tx, QueryMatcher(parsed), matching, named)
         newest = [*papers.texts(tx, search.newest(tx, None, None, READ)).values()]
@@ -258,7 +267,8 @@ def _comparison(
 ) -> Comparison:
     since = max(matched.since, theirs.since)
     ours, others = ({id for id in side.days if id >= since} for side in (matched, theirs))
-    gained, lost = ours - others, others - ours
+    gained = ours - others
+    lost = others - ours
     return Comparison(
         query=beside.text,
         papers=theirs.papers,
@@ -395,7 +405,8 @@ def _check_topics(settings: Settings, store: Database, unread: Collection[str] =
 
 # Of texts that no paper is near to, the first are looked at, some at once: each is compared with
 # each paper.
-_MOST_SILENT, _COMPARED = 500, 50
+_MOST_SILENT = 500
+_COMPARED = 50
 
 
 def _silent_likes(topics: Sequence[Topic], papers: Sequence[Paper]) -> Iterator[tuple[str, str]]:

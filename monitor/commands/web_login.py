@@ -78,7 +78,8 @@ class Logins:
 
 def login_address(runtime: Runtime) -> str:
     """Return an address that logs the operator in, once and for 15 minutes. Raises UsageError."""
-    settings, web = runtime.settings, runtime.settings.web
+    settings = runtime.settings
+    web = runtime.settings.web
     if web is None:
         raise UsageError("the pages are off", "remove `web: off` from the configuration")
     if web.user_header and not web.token:

@@ -38,7 +38,8 @@ def is_file(path: Path) -> bool:
 
 
 def _read(descriptor: int) -> bytes:
-    ready, end = select.poll(), time.monotonic() + PIPE_SECONDS
+    ready = select.poll()
+    end = time.monotonic() + PIPE_SECONDS
     ready.register(descriptor, select.POLLIN)
     parts: list[bytes] = []
     size = 0

@@ -70,7 +70,8 @@ class Environment:
     def _value(self, name: str, *, closed: bool) -> str:
         if not closed or not NAME.fullmatch(name):
             raise ValueError(_MALFORMED)
-        value, file = self.variables.get(name), self.variables.get(f"{name}_FILE")
+        value = self.variables.get(name)
+        file = self.variables.get(f"{name}_FILE")
         if value and file:
             raise ValueError(f"both {name} and {name}_FILE are set; set one of them")
         if file:
@@ -313,7 +314,8 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
     if not glob.has_magic(pattern):
         return [folder / pattern] if (folder / pattern).exists() else []
     if Path(pattern).is_absolute():
-        folder, pattern = Path("/"), pattern.lstrip("/")
+        folder = Path("/")
+        pattern = pattern.lstrip("/")
     try:
         return sorted(path for path in folder.glob(pattern) if path.is_file())
     except ValueError:  # ** inside a name, which globs do not know

@@ -18,7 +18,8 @@ def sentence(error: ErrorDetails) -> str:
     The value is shown only where a number, a date or one of a few words was wanted: such a
     setting holds no secret.
     """
-    kind, context = error["type"], error.get("ctx") or {}
+    kind = error["type"]
+    context = error.get("ctx") or {}
     if kind == "missing":
         return "is missing"
     if error["input"] is None:
@@ -49,7 +50,9 @@ def _shown(error: ErrorDetails, *, hidden: bool = False) -> str:
     return "a text" if hidden else f"“{value}”"
 
 
-_TEXT, _LIST, _SETTINGS = "a text", "a list", "settings (name: value)"
+_TEXT = "a text"
+_LIST = "a list"
+_SETTINGS = "settings (name: value)"
 _WANTED: Mapping[str, str] = {
     "string": _TEXT,
     "int": "a whole number",

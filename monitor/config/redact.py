@@ -33,7 +33,8 @@ def masked(settings: Settings) -> dict[str, Any]:
 
 def sends_to(settings: Settings) -> list[dict[str, str]]:
     """Return the services that are sent something about papers, and their addresses."""
-    look_up, embeddings = settings.look_up, settings.embeddings
+    look_up = settings.look_up
+    embeddings = settings.embeddings
     hide = settings.variables_of_services.hide
     sent = [
         {

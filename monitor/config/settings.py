@@ -670,7 +670,8 @@ class Settings(General):
     @property
     def takes_slack_answers(self) -> bool:
         """Whether we receive what is chosen in a menu of Slack."""
-        slack, has_page = self.slack, self.public_url and self.web
+        slack = self.slack
+        has_page = self.public_url and self.web
         return bool(slack and (slack.app_token or (slack.signing_secret and has_page)))
 
 

@@ -50,7 +50,8 @@ def write(folder: Path) -> None:
 def with_tables(page: str, made: Mapping[str, str]) -> str:
     """Return a page with those of the tables that it has marks for."""
     for name, table in made.items():
-        begin, end = mark(name, "begin"), mark(name, "end")
+        begin = mark(name, "begin")
+        end = mark(name, "end")
         before, _, rest = page.partition(begin)
         _, ends, after = rest.partition(end)
         if ends:

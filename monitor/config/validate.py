@@ -58,7 +58,8 @@ EVERY_ABOUT = timedelta(days=7)
 _NO_OPTIONS = SourceOptions.model_construct()
 
 # YAML's words for a switch, such as `web: on`: every value is still text.
-_ON, _OFF = ("on", "true", "yes"), ("off", "false", "no")
+_ON = ("on", "true", "yes")
+_OFF = ("off", "false", "no")
 # Names of sections in other programs, and ours.
 _SECTIONS_ELSEWHERE = {"email": "smtp", "mail": "smtp", "mailer": "smtp", "feeds": "sources"}
 _SMTP = ("smtp", *(name for name, ours in _SECTIONS_ELSEWHERE.items() if ours == "smtp"))
@@ -79,7 +80,8 @@ def build(written: Written, active_queries: ActiveQueries | None = None) -> Sett
     file has no valid `store:`.
     """
     validator = _Validator(written)
-    general, store = validator.general(), validator.store()
+    general = validator.general()
+    store = validator.store()
     usable = store and (general or store)
     if active_queries and store:
         validator.active_queries = cache(partial(active_queries, store.store))
@@ -254,7 +256,8 @@ class _Validator:
         Older rules took it, and an upgrade stops no service. Its faults, those after the first
         `faults_before`, are then no faults of the configuration.
         """
-        name, faults = str(where[-1]), self.written.faults[faults_before:]
+        name = str(where[-1])
+        faults = self.written.faults[faults_before:]
         if not faults or not isinstance(raw, dict) or raw.keys() - fields_of(TopicSettings):
             return None
         context = replace(self._context(where), unread=True)
@@ -289,7 +292,8 @@ class _Validator:
     def _of_kind(self, where: Where, raw: object) -> BaseModel | None:
         """Validate an entry whose kind says what else may stand in it."""
         section = str(where[0])
-        model, kinds = SECTIONS[section], KINDS[section]
+        model = SECTIONS[section]
+        kinds = KINDS[section]
         if not isinstance(raw, dict):
             choices = ", ".join(sorted(kinds.names()))
             self.written.fault(where, f"should be settings, among them kind: {choices}")

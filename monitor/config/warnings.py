@@ -195,7 +195,8 @@ def _doubt_webhooks(settings: Settings, written: Written) -> None:
         secret = getattr(channel.options, setting, None)
         if not isinstance(secret, Secret):
             continue
-        where, url = ("channels", channel.name, setting), secret.reveal()
+        where = ("channels", channel.name, setting)
+        url = secret.reveal()
         service = service_of(url)
         if service == "teams-connector":
             written.warn(where, _CONNECTOR)
@@ -225,7 +226,8 @@ def _other_form(channel: ChannelSettings, url: str, service: str) -> str:
     """Return what to write for a known service that would not take a webhook's body, or ""."""
     from monitor.channels.webhook import template_names  # loaded only where there is a webhook
 
-    used, built_in = getattr(channel.options, "template", None), template_names()
+    used = getattr(channel.options, "template", None)
+    built_in = template_names()
     if used == service or (used and used not in built_in):
         return ""
     if service == "slack":
@@ -255,7 +257,8 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
     if not topic.written:
         return
     where = ("topics", topic.name, "query" if topic.query else "any")
-    query, warnings = topic.written, query_warnings(topic.written, topic.threshold)
+    query = topic.written
+    warnings = query_warnings(topic.written, topic.threshold)
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)

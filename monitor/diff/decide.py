@@ -167,7 +167,8 @@ class _Chunk:
         candidate = work.candidate or self.stored.get(root[0] or 0)
         brought = True
         if candidate is not None:
-            stored, seen = candidate.stored, candidate.sightings
+            stored = candidate.stored
+            seen = candidate.sightings
             brought = any(sighting.first_seen <= stored.first_seen for sighting in seen)
             # Records that an older version joined stay joined.
             if stored.paper.withdrawn and any(s.raw_id == keyed.raw_id for s in seen):
@@ -301,7 +302,8 @@ class _Chunk:
         )
 
     def _unseen(self, keyed: IncomingPaper) -> Decision:
-        kind, news = ChangeKind.NEW, False
+        kind = ChangeKind.NEW
+        news = False
         vouched = _date_of(keyed.paper)
         dated = vouched or keyed.paper.listed_at
         self.undated += dated is None
@@ -310,10 +312,12 @@ class _Chunk:
         elif keyed.paper.withdrawn:
             why = "withdrawn before it was ever seen"
         elif vouched and self._is_old(vouched):
-            kind, news = ChangeKind.OLDER, True
+            kind = ChangeKind.OLDER
+            news = True
             why = f"first seen now, announced {vouched:%Y-%m-%d}"
         else:
-            news, why = True, "not the same as any stored paper"
+            news = True
+            why = "not the same as any stored paper"
         return Decision(keyed, kind, news=news, why=why)
 
     def _is_old(self, vouched: datetime) -> bool:
@@ -360,7 +364,8 @@ def _compare(keyed: IncomingPaper, candidate: Candidate, recognised: Reasons) ->
 
 
 def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[ChangeKind, str]]:
-    incoming, stored = keyed.paper, candidate.stored.paper
+    incoming = keyed.paper
+    stored = candidate.stored.paper
     if incoming.withdrawn:
         # Older versions stored "RETRACTED:" as part of the title.
         if not stored.withdrawn and without_withdrawal(stored.title) == stored.title:

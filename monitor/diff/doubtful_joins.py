@@ -211,5 +211,6 @@ def _has_key(seen: Sighting, key: Key) -> bool:
     """Whether a record has an identifier, by its text or by its source's name for it."""
     if seen.text and key in seen.text.keys:
         return True
-    scheme, raw_id = key[0], seen.raw_id
+    scheme = key[0]
+    raw_id = seen.raw_id
     return key in identifiers(Paper("", url=raw_id, keys={scheme: raw_id}))

@@ -143,7 +143,8 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
 def _day(at: datetime, digest: Digest) -> str:
     """`Tuesday`, or of what is longer ago `3 Nov`."""
     zone = ZoneInfo(digest.timezone)
-    local, now = at.astimezone(zone), digest.composed_at.astimezone(zone)
+    local = at.astimezone(zone)
+    now = digest.composed_at.astimezone(zone)
     if now.date() - local.date() <= _WEEK:
         return f"{local:%A}"
     return f"{local.day} {local:%b}"
@@ -198,7 +199,8 @@ def next_line(digest: Digest) -> str:
 
     "" also where `because` says the same, as of a subscription with `immediately`.
     """
-    upcoming, zone = digest.about.upcoming, digest.timezone
+    upcoming = digest.about.upcoming
+    zone = digest.timezone
     if not upcoming:
         return ""
     when = describe_next(upcoming, zone, with_zone=True)

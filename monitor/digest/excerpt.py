@@ -161,7 +161,8 @@ def _shown_sentence(
         pauses = _PAUSE.finditer(text, start + EXCERPT_LIMIT // 2, start + EXCERPT_LIMIT)
         end = max((pause.start() for pause in pauses), default=0)
         end = end or text.rfind(" ", start + 1, start + EXCERPT_LIMIT)
-        end, after = end if end > 0 else start + EXCERPT_LIMIT, AFTER_CUT
+        end = end if end > 0 else start + EXCERPT_LIMIT
+        after = AFTER_CUT
     kept = tuple((a - start, b - start) for a, b in places if start <= a and b <= end)
     piece = text[start:end]
     return Passage(f"{capitalize(piece) if start > window[0] else piece}{after}", kept)

@@ -146,7 +146,8 @@ def describe_revision(before: EarlierText | None, paper: Paper) -> Revision:
 
 def count_changes(before: str, after: str) -> int:
     """Return how many sentences are new, gone or different."""
-    sentences_before, sentences_after = _sentences(before), _sentences(after)
+    sentences_before = _sentences(before)
+    sentences_after = _sentences(after)
     codes = SequenceMatcher(None, sentences_before, sentences_after, autojunk=False).get_opcodes()
     return sum(max(b - a, d - c) for kind, a, b, c, d in codes if kind != "equal")
 

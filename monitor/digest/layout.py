@@ -49,7 +49,8 @@ def batches(
         added = size_of(piece)
         if batch and (size + added > limit or len(batch) == most):
             yield batch
-            batch, size = [], 0
+            batch = []
+            size = 0
         batch.append(piece)
         size += added
     if batch:

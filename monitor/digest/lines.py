@@ -22,7 +22,8 @@ from monitor.text.tables import word_set
 MAX_LINE = 250
 # The part of a line's longer words that title or abstract must have, and how many there must be.
 LEAST_SHARED = 0.3
-_FEWEST_WORDS, _LONG = 3, 5
+_FEWEST_WORDS = 3
+_LONG = 5
 
 _MARKUP = re.compile(r"[<>{}\[\]|\\`~^*_#=]|&\w+;|--|::")
 _BARE_ADDRESS = re.compile(

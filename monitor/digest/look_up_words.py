@@ -48,7 +48,8 @@ def describe_filled(filled: Filled) -> str:
 
 def describe_look_up(look_up: LookUp, titles: Mapping[str, str]) -> str:
     """Return what became of asking a service: `arXiv: link and authors, by its abstract`."""
-    title, answered = titles.get(look_up.service, look_up.service), look_up.answered
+    title = titles.get(look_up.service, look_up.service)
+    answered = look_up.answered
     if look_up.state in FILLED_IN and look_up.asked_at:
         names = (*answered.fields, *answered.schemes)
         filled = Filled(look_up.service, look_up.asked_at, names, answered.evidence)

@@ -13,7 +13,8 @@ from monitor.text import clean
 EXCERPT_LIMIT = 420
 _LEAD_IN = 120
 GAP = " … "
-_BEFORE_CUT, AFTER_CUT = "…\u00a0", "\u00a0…"
+_BEFORE_CUT = "…\u00a0"
+AFTER_CUT = "\u00a0…"
 _LOWER_WORD = re.compile(r"(?:a|[^\W\d_]{2,})(?!\w)")
 
 
@@ -38,7 +39,8 @@ def mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, tu
 
 def join(first: Passage, second: Passage, gap: str) -> Passage:
     """Join two passages with one ellipsis between them at most."""
-    text, is_cut = second.text, first.text.endswith(AFTER_CUT)
+    text = second.text
+    is_cut = first.text.endswith(AFTER_CUT)
     if is_cut or text.startswith(_BEFORE_CUT):
         gap = " "
     if is_cut:
@@ -53,7 +55,8 @@ def cut(text: str, places: Sequence[Span], window: Span, limit: int, rule: int =
 
     With a rule, an opening that points back to what is not shown is left out.
     """
-    whole, (start, end) = window, window
+    whole = window
+    (start, end) = window
     if rule:
         window = start, end = _after_opening(text, places, window), end
     if end - start > limit:

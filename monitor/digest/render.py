@@ -167,7 +167,8 @@ class JinjaTemplates:
         # The pages of the service are no templates of users.
         shipped = {n for n in _templates_in(_SHIPPED) if not n.startswith("pages/")}
         own = set(_templates_in(self._user_dir))
-        faults, named = list[Fault](), set[str]()
+        faults = list[Fault]()
+        named = set[str]()
         for name in sorted(own):
             try:
                 for target, line, is_optional in self._compile(name):
@@ -252,8 +253,12 @@ class _Compiled(BytecodeCache):
 
 
 # Apart, since what is constant in a template is escaped when it is compiled.
-_HTML, _TEXT, _SLACK = _Compiled(), _Compiled(), _Compiled()
-_JSON, _MARKDOWN, _ZULIP = _Compiled(), _Compiled(), _Compiled()
+_HTML = _Compiled()
+_TEXT = _Compiled()
+_SLACK = _Compiled()
+_JSON = _Compiled()
+_MARKDOWN = _Compiled()
+_ZULIP = _Compiled()
 
 
 def _environment(
@@ -278,7 +283,8 @@ def _environment(
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS, mark=mark)
-    environment.kept, environment.opened = {}, {}
+    environment.kept = {}
+    environment.opened = {}
     return environment
 
 
@@ -306,7 +312,8 @@ def _mark_spans(
     passage: Passage, spans: Iterable[Span], write: Escape, before: str, after: str
 ) -> Markup:
     """Return a passage with signs around its spans; `write` escapes the pieces of its text."""
-    parts, done = [], 0
+    parts = []
+    done = 0
     for start, end in spans:
         parts += [write(passage.text[done:start]), before, write(passage.text[start:end]), after]
         done = end
@@ -473,7 +480,8 @@ class _Template(Template):
     def from_code(cls, *args: Any, **kwargs: Any) -> _Template:
         template = super().from_code(*args, **kwargs)
         assert isinstance(template, _Template)
-        name, is_ours = template.name or "", Path(template.filename or "").is_relative_to(_SHIPPED)
+        name = template.name or ""
+        is_ours = Path(template.filename or "").is_relative_to(_SHIPPED)
         part = name.partition("/")[2]
         if is_ours and part.startswith(_SHARED):
             template.is_shared, template.is_line = True, part.startswith(_LINE)
@@ -514,7 +522,9 @@ class _Template(Template):
         self, write: Callable[[Context], Iterable[str]], values: dict[str, Any]
     ) -> Iterator[str]:
         """Write a paper, unless one with the same inputs was written for another digest."""
-        kept, entry, digest = self.environment.kept, values["entry"], values["digest"]
+        kept = self.environment.kept
+        entry = values["entry"]
+        digest = values["digest"]
         topics, said = ((), None) if self.is_line else (entry.matched, values.get("said"))
         key = self.name, entry.paper_id, topics, digest.timezone, digest.about.papers_url, said
         inputs = _INPUTS(entry)

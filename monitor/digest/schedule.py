@@ -259,7 +259,8 @@ def _walls(schedule: Schedule, start: datetime, reverse: bool = False) -> Iterat
 def _wall(now: datetime, tz: ZoneInfo) -> datetime:
     """Return the time on a clock that was not set back: no wall-clock time beyond it has come."""
     local = now.astimezone(tz)
-    first, second = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
+    first = local.replace(fold=0).utcoffset()
+    second = local.replace(fold=1).utcoffset()
     assert first is not None and second is not None
     set_back = first - second if local.fold else timedelta()
     return local.replace(tzinfo=None) + set_back

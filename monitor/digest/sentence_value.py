@@ -33,7 +33,9 @@ def value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float
 
 # Presenting something new counts for more than other work of the authors, and that for more than
 # results.
-_MAKES, DOES, _RESULTS = 6.0, 4.0, 2.0
+_MAKES = 6.0
+DOES = 4.0
+_RESULTS = 2.0
 _BACKGROUND_LOSS = 2.0
 _REFERS_BACK_LOSS_BY_RULE_0 = 1.0
 _SHORT_LOSS = 2.0
@@ -209,7 +211,8 @@ def value_by_rule_1(sentence: str) -> float:
 
     It is less for a sentence that points back to others.
     """
-    value, sentence = value_by_rule_0(sentence), sentence.lower()
+    value = value_by_rule_0(sentence)
+    sentence = sentence.lower()
     if -_BACKGROUND_LOSS < value <= 0:
         value += next((gain for pattern, gain in _ALSO_GAINS if pattern.search(sentence)), 0.0)
     if value <= 0:
@@ -258,7 +261,8 @@ def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
 
     A claim of improvement in the first sentence is usually about others' work, so it scores 0.
     """
-    value, lower = value_by_rule_1(sentence), sentence.lower()
+    value = value_by_rule_1(sentence)
+    lower = sentence.lower()
     start = left_out_length(sentence)
     alone = lower[start:]
     if value <= _RESULTS:
@@ -309,7 +313,8 @@ _FEW_WORDS_BESIDE_ADDRESS = 8
 
 def _shown_sentences(text: str) -> list[Span]:
     """Return the sentences that do not only say where the code is; all, if there are no others."""
-    bounds, addresses = sentences(text), find_addresses(text)
+    bounds = sentences(text)
+    addresses = find_addresses(text)
     glued = [end.end() for end in _GLUED.finditer(text)]
     if glued := [n for n in glued if not any(at.start < n <= at.end for at in addresses)]:
         cuts = [[a, *[n for n in glued if a < n < b], b] for a, b in bounds]
@@ -323,7 +328,8 @@ def _shown_sentences(text: str) -> list[Span]:
 
 def says_where(sentence: str, has_address: bool) -> bool:
     """Whether a sentence says no more than where the code, the data or a page is."""
-    length, sentence = sentence.count(" ") + 1, sentence.lower()
+    length = sentence.count(" ") + 1
+    sentence = sentence.lower()
     if length > _MOST_WORDS_ABOUT_CODE:
         return False
     if has_address and (length <= _FEW_WORDS_BESIDE_ADDRESS or not _CLAIM.search(sentence)):

@@ -35,7 +35,9 @@ from monitor.text import singular, title_lengths
 _LONGEST_NAME = 60
 _MOST_WORDS = 8
 # Of the line that says why a paper is there.
-_MOST_TOPICS, _MOST_TERMS, _LONGEST_TERM = 4, 3, 80
+_MOST_TOPICS = 4
+_MOST_TERMS = 3
+_LONGEST_TERM = 80
 _TEXTS = ("title", "abstract", "venue")
 # Votes and lists are in the line of `signals`; a source is a name of the configuration.
 _UNSAID = ("votes", "lists", "source", MODEL)
@@ -271,7 +273,8 @@ def signals(entry: DigestPaper) -> str:
 
     A withdrawn paper begins with `withdrawn according to PubMed`.
     """
-    votes, by = entry.paper.upvotes, entry.withdrawn_by
+    votes = entry.paper.upvotes
+    by = entry.withdrawn_by
     parts = [f"withdrawn according to {by.source}"] if by else []
     parts += ["in your library"] if entry.owned else []
     parts += [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
@@ -368,7 +371,8 @@ ABOUT_PAPER: tuple[Callable[[DigestPaper, str], str], ...] = (
 
 def full_date(digest: Digest | ListedDigest, zone: str) -> str:
     """`Thursday 26 November 2026`; with `, 14:05` where `short_date` has a time."""
-    day, time = format_day(digest.composed_at, zone), _time(digest, zone)
+    day = format_day(digest.composed_at, zone)
+    time = _time(digest, zone)
     return f"{day}, {time}" if time else day
 
 
@@ -515,7 +519,8 @@ def summary(digest: Digest) -> str:
 def reading(digest: Digest) -> str:
     """`Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new`."""
     read = [source for source in digest.report if source.announces]
-    seen, new = sum(source.seen for source in read), sum(source.new for source in read)
+    seen = sum(source.seen for source in read)
+    new = sum(source.new for source in read)
     sources = format_count(len(read), "source")
     return f"Read{since(digest)}: {format_count(seen, 'paper')} in {sources}; {new:,} new"
 

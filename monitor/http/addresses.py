@@ -39,7 +39,8 @@ def mask_url(url: str) -> str:
     if password is not None and not _REFERENCE.fullmatch(password):
         user, _, host = parts.netloc.rpartition("@")
         parts = parts._replace(netloc=f"{user.partition(':')[0]}:{MASK}@{host}")
-    query, fragment = _mask_parameters(parts.query), _mask_parameters(parts.fragment)
+    query = _mask_parameters(parts.query)
+    fragment = _mask_parameters(parts.fragment)
     parts = parts._replace(query=query, fragment=fragment)
     return urlunsplit(parts) if parts != urlsplit(url) else url
 

@@ -199,7 +199,9 @@ class HttpClient:
 
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""
-        first, new_address, permanent = request.url, "", True
+        first = request.url
+        new_address = ""
+        permanent = True
         stopping = self.stopping if request.form is None else None
         watch = Watch(self.monotonic, request.deadline.total_seconds(), stopping)
         for _ in range(MAX_REDIRECTS + 1):
@@ -265,7 +267,8 @@ class HttpClient:
     def _read_answer(
         self, request: Request, response: httpcore.Response, watch: Watch
     ) -> Response | Redirect:
-        headers, posted = headers_of(response), request.posted is not None
+        headers = headers_of(response)
+        posted = request.posted is not None
         match response.status:
             case 200 | 400 | 401 | 403 as status if request.form is not None:  # RFC 6749, 5.2
                 content = read_short_body(response, watch)

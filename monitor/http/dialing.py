@@ -109,7 +109,8 @@ class _Stream(httpcore.NetworkStream):
     """A connection whose every read and write ends with the deadline."""
 
     def __init__(self, stream: httpcore.NetworkStream, watch: Watch) -> None:
-        self._stream, self._watch = stream, watch
+        self._stream = stream
+        self._watch = watch
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read what comes. A server that sends nothing is not waited for when we are to stop."""

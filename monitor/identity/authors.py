@@ -60,7 +60,8 @@ class Agreement:
 
 def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
     """Return how two lists agree, None if one of them has no names."""
-    ours, theirs = people(a), people(b)
+    ours = people(a)
+    theirs = people(b)
     if not ours or not theirs:
         return None
     # Lists of one length are sorted, so that the order of the two does not matter.
@@ -177,10 +178,12 @@ def _similar(a: Name, b: Name) -> bool:
         [word for word in a if word not in whole], [word for word in b if word not in whole]
     ):
         return True
-    letters_a, letters_b = "".join(a), "".join(b)
+    letters_a = "".join(a)
+    letters_b = "".join(b)
     if fuzz.ratio(letters_a, letters_b, score_cutoff=NEAR_WHOLE_NAME):
         return not _other_initial(a, b)
-    family_a, family_b = a[-1], b[-1]
+    family_a = a[-1]
+    family_b = b[-1]
     shorter = min(len(family_a), len(family_b))
     if shorter >= 5 and (family_a in letters_b or family_b in letters_a):
         return not _other_initial(a, b)

@@ -79,7 +79,8 @@ def compare_texts(a: Paper, b: Paper) -> Comparison:
 
 def same_title(a: Paper, b: Paper) -> bool:
     """Whether two titles have the same letters, where one may be cut: "Agents that play ..."."""
-    ours, theirs = _title(fold_record(a)), _title(fold_record(b))
+    ours = _title(fold_record(a))
+    theirs = _title(fold_record(b))
     if ours is None or theirs is None or ours.column or theirs.column:
         return False
     if ours.letters == theirs.letters:
@@ -99,7 +100,8 @@ def _is_beginning(cut: str, whole: Title) -> bool:
 
 def _each_field(a: Paper, b: Paper) -> Iterator[bool | None]:
     """Yield whether each field agrees, None where it cannot be compared; the costly one last."""
-    ours, theirs = fold_record(a), fold_record(b)
+    ours = fold_record(a)
+    theirs = fold_record(b)
     yield _titles_agree(ours, theirs)
     yield _authors_agree(ours.names, theirs.names)
     yield _abstracts_agree(ours, theirs)
@@ -109,12 +111,14 @@ def _each_field(a: Paper, b: Paper) -> Iterator[bool | None]:
 
 
 def _titles_agree(a: FoldedRecord, b: FoldedRecord) -> bool | None:
-    ours, theirs = _title(a), _title(b)
+    ours = _title(a)
+    theirs = _title(b)
     if ours is None or theirs is None or a.title_scripts.isdisjoint(b.title_scripts):
         return None
     if ours.column or theirs.column:
         return None
-    just_a, just_b = ours.distinct - theirs.distinct, theirs.distinct - ours.distinct
+    just_a = ours.distinct - theirs.distinct
+    just_b = theirs.distinct - ours.distinct
     alone = set(missing(just_a, ours.letters, just_b, theirs.letters))
     alone |= set(missing(just_b, theirs.letters, just_a, ours.letters))
     shared = {w for w in (ours.distinct | theirs.distinct) - alone if not w.isdigit()}
@@ -136,7 +140,8 @@ def compare_persons(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
 
     None if one has none, or they are written in different scripts.
     """
-    ours, theirs = _persons(a), _persons(b)
+    ours = _persons(a)
+    theirs = _persons(b)
     if not ours or not theirs or scripts(" ".join(ours)).isdisjoint(scripts(" ".join(theirs))):
         return None
     return authors.agreement(ours, theirs)

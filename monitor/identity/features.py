@@ -63,14 +63,18 @@ class Evidence:
 def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     """Return the evidence, None if two records clearly have nothing in common."""
     a, b = _restore_authors(a, b), _restore_authors(b, a)
-    one, other = fold_record(a), fold_record(b)
-    ours, theirs = one.title, other.title
+    one = fold_record(a)
+    other = fold_record(b)
+    ours = one.title
+    theirs = other.title
     agreed = authors.agreement(one.names, other.names)
     met = agreed.met if agreed else 0
     if not met and title_likeness.letters_agree(ours, theirs) < UNLIKE:
         return None
-    here, there = one.venue, other.venue
-    text, other_text = one.abstract, other.abstract
+    here = one.venue
+    there = other.venue
+    text = one.abstract
+    other_text = other.abstract
     pairs, terms = _agreement(text, other_text)
     # Catalogues mix the names of authors and venue into titles.
     names = here.words.union(there.words, *one.people, *other.people)
@@ -139,7 +143,8 @@ def _restore_authors(record: Paper, other: Paper) -> Paper:
         return record
     if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
         return record
-    title, after = words[:first], words[last + 1 :]
+    title = words[:first]
+    after = words[last + 1 :]
     venue = record.venue or " ".join(after)
     return structs.replace(record, title=" ".join(title), authors=other.authors, venue=venue)
 

@@ -177,7 +177,8 @@ def _contradicted(*reasons: Reason, service: str = "") -> Judgement:
 
 def _compare(paper: Paper, record: Paper) -> _Compared | None:
     """Compare a record with a paper, None if it has neither its title nor an identifier of it."""
-    titled, named = same_title(paper, record), _has_identifier_of(paper, record)
+    titled = same_title(paper, record)
+    named = _has_identifier_of(paper, record)
     if not (titled or named):
         return None
     verdict = same_work(paper, record)
@@ -232,7 +233,8 @@ def _objections(paper: Paper, record: Paper, both: bool) -> Iterator[Reason]:
         yield Reason(Finding.NO_COMMON_AUTHOR)
     if both:
         return
-    ours, theirs = fold_record(paper), fold_record(record)
+    ours = fold_record(paper)
+    theirs = fold_record(record)
     agreed, _ = abstract_agreement(ours, theirs)
     if agreed is not None and (
         agreed < ALIKE_ABSTRACT or (agreed <= REVISED_ABSTRACT and _lacks_title(ours, theirs))
@@ -245,7 +247,8 @@ def _objections(paper: Paper, record: Paper, both: bool) -> Iterator[Reason]:
 
 def _is_same_text(paper: Paper, record: Paper) -> bool:
     """Whether abstracts of twenty words at least agree, and not in phrases that many have."""
-    ours, theirs = fold_record(paper), fold_record(record)
+    ours = fold_record(paper)
+    theirs = fold_record(record)
     pairs, terms = abstract_agreement(ours, theirs)
     fewer = min(len(ours.abstract.words), len(theirs.abstract.words))
     least = next((share for words, share in SAME_BEGINNINGS if fewer < words), SAME_ABSTRACT)
@@ -260,7 +263,8 @@ def _lacks_title(ours: FoldedRecord, theirs: FoldedRecord) -> bool:
     It lacks most words of the title, or one that our abstract has. Under its title, the next paper
     of a group has the authors of a paper and half of its abstract. Of labelled copies, 1% lack it.
     """
-    title, words = ours.title.distinct, frozenset(theirs.abstract.words)
+    title = ours.title.distinct
+    words = frozenset(theirs.abstract.words)
     own = title.intersection(ours.abstract.words)
     return not own <= words or 2 * len(title & words) < len(title)
 
@@ -336,7 +340,8 @@ def _venue_words(paper: Paper) -> frozenset[str]:
 
 def _same_language(paper: Paper, record: Paper) -> bool:
     """Whether both or none are noted as translated, and abstracts are in one script."""
-    ours, theirs = fold_record(paper), fold_record(record)
+    ours = fold_record(paper)
+    theirs = fold_record(record)
     if _is_translated(paper, ours) != _is_translated(record, theirs):
         return False
     scripts = ours.abstract_scripts, theirs.abstract_scripts
@@ -352,7 +357,8 @@ def _is_translated(paper: Paper, folded: FoldedRecord) -> bool:
 
 def _is_title_alike(paper: Paper, record: Paper) -> bool:
     """Whether two titles have the same words, also those of notes ("Tutorial: ..."), uncut."""
-    ours, theirs = fold_record(paper), fold_record(record)
+    ours = fold_record(paper)
+    theirs = fold_record(record)
     return _all_letters(ours) == _all_letters(theirs)
 
 
@@ -379,7 +385,8 @@ def _two_identifiers(record: Paper) -> Iterator[Reason]:
 
 def _share_identifier(a: Paper, b: Paper) -> bool:
     """Whether two records have an identifier of a registry in common, both in a field."""
-    ours, theirs = claims_of(a), claims_of(b)
+    ours = claims_of(a)
+    theirs = claims_of(b)
     return any(
         scheme in REGISTRIES and max(ours[scheme, value], theirs[scheme, value]) <= Claim.FIELD
         for scheme, value in ours.keys() & theirs.keys()

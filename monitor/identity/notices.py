@@ -78,7 +78,8 @@ def contradicts(a: Paper, b: Paper) -> Finding | None:
     A notice has the title and authors of its paper, and is not that paper. Two notices of one kind
     are two if they are about different papers, or have different ids of one scheme.
     """
-    ours, theirs = notice(a), notice(b)
+    ours = notice(a)
+    theirs = notice(b)
     if ours != theirs:
         return Finding.ABOUT_THE_OTHER
     if not ours:

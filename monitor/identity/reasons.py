@@ -112,7 +112,8 @@ def _read_words(text: str) -> Iterator[Reason]:
             if reason := _FIXED.get(", ".join(parts[:count])):
                 break
         else:
-            reason, count = _read_fields(parts[0]), 1
+            reason = _read_fields(parts[0])
+            count = 1
         yield reason
         del parts[:count]
 

@@ -176,7 +176,8 @@ def _event(paper: Paper, references: Sequence[Paper], source: str, now: datetime
     # Entries with one identifier may be of several works: the one that the record names is first.
     key = title_key(paper.title)
     work = work_of(sorted(references, key=lambda p: title_key(p.title) not in key))
-    retracted, dated = ReferenceChange.RETRACTED, _day(paper)
+    retracted = ReferenceChange.RETRACTED
+    dated = _day(paper)
     return ReferenceEvent(retracted, work, ("",), now, source, url=paper.url, dated=dated)
 
 
@@ -254,7 +255,8 @@ def events_of(
     `records` are all of its stored paper, whose id is `id`. A first reading that announces nothing
     reports only that it is withdrawn.
     """
-    keyed, paper = decision.keyed, decision.keyed.paper
+    keyed = decision.keyed
+    paper = decision.keyed.paper
     event = _event(paper, references, source, now)
     if keyed.reports or (paper.withdrawn and not keyed.retracted):
         is_joined = decision.paper_id is not None or decision.earlier_in_chunk is not None
@@ -458,7 +460,8 @@ def work_of(references: Sequence[Paper]) -> Paper:
 
 def is_preprint(paper: Paper) -> bool:
     """Whether a reference is a preprint, and says of no publication of it."""
-    place, pairs = venue(paper.venue), identifiers(paper)
+    place = venue(paper.venue)
+    pairs = identifiers(paper)
     if place.kind is not Kind.PREPRINT and has_name(place) and paper.type != "preprint":
         return False
     if any(scheme == "doi" and not may_be_draft(value) for scheme, value in pairs):
@@ -478,7 +481,8 @@ def _publication(keyed: IncomingPaper) -> tuple[str, str] | None:
 
     Without a DOI it is one that names a journal or conference.
     """
-    paper, place = keyed.paper, venue(keyed.paper.venue)
+    paper = keyed.paper
+    place = venue(keyed.paper.venue)
     doi = _doi(pair for pair in keyed.keys if not may_be_draft(pair[1]))
     printed = place.kind in (Kind.JOURNAL, Kind.CONFERENCE) and not place.cut
     if not (doi or printed or (paper.type == "journal article" and has_name(place))):
@@ -497,7 +501,8 @@ def _new_version(
 
     Versions compare only where an identifier is shared: another server counts its own.
     """
-    version, own = keyed.paper.version or 0, {pair for pair in keyed.keys if pair[0] != LINK}
+    version = keyed.paper.version or 0
+    own = {pair for pair in keyed.keys if pair[0] != LINK}
     shared = [p for p in references if not own.isdisjoint(identifiers(p))]
     known = [p.version or 0 for p in shared if (p.version or 0) < version]
     if before and not own.isdisjoint(before.keys):

@@ -206,7 +206,8 @@ def _match(record: IncomingPaper, work: KnownWork) -> Reasons:
         return (Reason(Finding.SAME_IDENTIFIER, proof[0]),) if may_share else ()
     if mentions and _titles_confirm(record, work):
         return (Reason(Finding.SAME_IDENTIFIER, mentions[0]),)
-    paper, unproven = work.paper, {*record.contested, *mentions}
+    paper = work.paper
+    unproven = {*record.contested, *mentions}
     if unproven:
         paper = _without_keys(paper, unproven)
         record = structs.replace(record, paper=_without_keys(record.paper, unproven))

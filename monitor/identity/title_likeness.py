@@ -81,14 +81,16 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     is_column = a.column or b.column
     if a.letters == b.letters:
         return Likeness(equal=True, shared=max(a.weight, b.weight), column=is_column)
-    just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
+    just_a = a.distinct - b.distinct
+    just_b = b.distinct - a.distinct
     short = initials(a.words, a.firsts, just_b) | initials(b.words, b.firsts, just_a)
     ours = missing(just_a - short, a.letters, just_b, b.letters)
     theirs = missing(just_b - short, b.letters, just_a, a.letters)
     shared_a = a.weight - fsum(map(rarity, ours))
     shared_b = b.weight - fsum(map(rarity, theirs))
     lonely = sorted((_weight_of(ours, explained), _weight_of(theirs, explained)))
-    letters, shared = letters_agree(a, b), max(shared_a, shared_b)
+    letters = letters_agree(a, b)
+    shared = max(shared_a, shared_b)
     subtitled = _adds_subtitle(a, b) or _adds_subtitle(b, a)
     compared = letters < NEARLY and shared >= MIN_PIECE_WEIGHT
     return Likeness(
@@ -162,7 +164,8 @@ def _other_number(a: Title, b: Title) -> bool:
         return True
     if not (a.amounts and b.amounts):
         return False
-    ours, theirs = a.amounts - b.amounts, b.amounts - a.amounts
+    ours = a.amounts - b.amounts
+    theirs = b.amounts - a.amounts
     return not {thing for thing, _ in ours}.isdisjoint(thing for thing, _ in theirs)
 
 
@@ -198,7 +201,8 @@ def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
 
 def _set_off(text: str, count: int) -> bool:
     """Return whether a sign follows the first `count` words."""
-    done, before = 0, 0
+    done = 0
+    before = 0
     for sign in _SIGN.finditer(text):
         before += len(WORD.findall(plain(text[done : sign.start()])))
         if before >= count:
@@ -258,7 +262,8 @@ def missing(ours: Set[str], own: str, theirs: Set[str], letters: str) -> list[st
 def _occurs(word: str, own: str, theirs: Set[str], letters: str) -> bool:
     if len(word) < 4:
         return False
-    first, rest = word[0], word[1:5]
+    first = word[0]
+    rest = word[1:5]
     within = False
     for other in theirs:
         if word in other:  # joined to words of ours; "supervised" is not met in "unsupervised"

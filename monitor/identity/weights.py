@@ -33,7 +33,8 @@ class Scale:
 
 def measures(evidence: Evidence) -> dict[str, float | None]:
     """Return the evidence as numbers, each the greater the more it speaks for one work."""
-    title, authors = evidence.title, evidence.authors
+    title = evidence.title
+    authors = evidence.authors
     years = evidence.years_apart
     only_form = title.alone < FORM_WORDS and title.shared >= TELLING_WORDS
     in_order = IN_ORDER if only_form and title.sorted >= SORTED else 0.0

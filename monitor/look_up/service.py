@@ -238,7 +238,8 @@ def _parts(asked: Sequence[tuple[Wanted, str]], at_once: int) -> Iterator[list[t
         more = len(quote(text))
         if part and (len(part) == at_once or chars + more > MAX_BATCH_CHARS):
             yield part
-            part, chars = [], 0
+            part = []
+            chars = 0
         part.append((wanted, text))
         chars += more
     if part:

@@ -40,11 +40,13 @@ MAX_TEXT = 20_000
 MOST_EXAMPLES = 300
 
 # The bar where the stored papers say nothing else, and the lowest that it is put at.
-BAR, LOWEST_BAR = 0.38, 0.25
+BAR = 0.38
+LOWEST_BAR = 0.25
 # A paper just below the bar has this share of it.
 JUST_BELOW = 0.7
 # Papers a day that a bar lets through at most, if it is not set, and at least (one in three days).
-AT_MOST, AT_LEAST = 10, 1 / 3
+AT_MOST = 10
+AT_LEAST = 1 / 3
 # Fewer papers say little about how many a day reach a bar.
 ENOUGH = 500
 # A store that is filled from an archive has years of papers in a day: no source has more in one.
@@ -202,7 +204,8 @@ def propose_words(
     word to drop is in a larger share of the unwanted papers than of the wanted ones.
     """
     here = {word.form for word in current}
-    in_wanted, in_unwanted = _shares(wanted), _shares(unwanted)
+    in_wanted = _shares(wanted)
+    in_unwanted = _shares(unwanted)
     changes = []
     if len(wanted) >= _ANSWERS:
         new = [word for word in learn_words("", wanted) if word.form not in here]

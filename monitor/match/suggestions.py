@@ -48,9 +48,11 @@ _ENDINGS = (
 _LEAST_ROOT = 4
 _LONGEST_NAME = 60
 # At most: words side by side, and groups of them in a topic.
-_LONGEST, _WINDOWS = 6, 300
+_LONGEST = 6
+_WINDOWS = 300
 # Changed queries for one topic, and the characters that all of them may have together.
-_MOST, _MOST_CHARACTERS = 40, 60_000
+_MOST = 40
+_MOST_CHARACTERS = 60_000
 _WORD = re.compile("[a-z]+")
 _PLAIN = re.compile(r"\w[\w-]*")
 _UNQUOTABLE = re.compile(rf"[{QUOTES}\\$*()\n]")
@@ -137,7 +139,8 @@ def _suggestion(text: str, kind: str, window: _Window, other: str) -> Suggestion
         other = f"={other}"
     elif not _PLAIN.fullmatch(other) or other in ("AND", "OR", "NOT"):
         other = f'"{other}"'
-    start, end = window.start, window.end
+    start = window.start
+    end = window.end
     query = f"{text[start:end]} OR {other}"
     if (start, end) != (0, len(text)):
         query = f"{text[:start]}({query}){text[end:]}"

@@ -443,7 +443,8 @@ class Digest:
 
 def best_papers(groups: Iterable[DigestGroup], count: int) -> list[DigestPaper]:
     """Return `count` papers, best first: of each group its share of those not late or folded."""
-    rules, ranked = [], []
+    rules = []
+    ranked = []
     for group in groups:
         rules.append(group.rule)
         entries = (entry for entry in group.entries if not (entry.late or entry.placed.folded))

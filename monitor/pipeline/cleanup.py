@@ -35,7 +35,8 @@ def upkeep(runtime: Runtime) -> None:
     """
     if incidents.clock_jumped(runtime):
         return
-    limits, now = runtime.settings.retention, runtime.clock.now()
+    limits = runtime.settings.retention
+    now = runtime.clock.now()
     before = now - limits.papers if limits.papers else None
     _all(runtime, "papers", lambda tx: retention.purge(tx, before, limits.count, now, BATCH))
     if before:

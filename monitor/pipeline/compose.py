@@ -122,7 +122,8 @@ def compose(
 
     Raises UsageError, StoreBusyError, and without `failed` an error of the store.
     """
-    now, selected = runtime.clock.now(), runtime.subscriptions_named(names)
+    now = runtime.clock.now()
+    selected = runtime.subscriptions_named(names)
     if incidents.clock_jumped(runtime):
         _report_clock(runtime, now)
         selected = ()
@@ -219,8 +220,10 @@ def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> Non
 
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
-    subject, kind = Subject(SubjectKind.SUBSCRIPTION, name), IncidentKind.NOT_COMPOSED
-    by_store, expected = isinstance(fault, StoreError), isinstance(fault, MonitorError)
+    subject = Subject(SubjectKind.SUBSCRIPTION, name)
+    kind = IncidentKind.NOT_COMPOSED
+    by_store = isinstance(fault, StoreError)
+    expected = isinstance(fault, MonitorError)
     error = str(fault) or type(fault).__name__
     if not by_store:
         log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
@@ -387,8 +390,10 @@ def _next_after(
 def _about(
     runtime: Runtime, subscription: Subscription, slot: Slot, upcoming: NextDigest
 ) -> AboutSubscription:
-    rules, settings = runtime.group_rules, subscription.settings
-    url, operator = runtime.settings.public_url, runtime.settings.operator
+    rules = runtime.group_rules
+    settings = subscription.settings
+    url = runtime.settings.public_url
+    operator = runtime.settings.operator
     contact = next(iter(operator.email), "") if operator else ""
     return AboutSubscription(
         title=settings.title,
@@ -486,7 +491,8 @@ def due_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
 
 def _next_due(subscription: Subscription, state: SubscriptionState, now: datetime) -> NextDue:
     """Return when to look again at a subscription for which nothing is due."""
-    settings, after = subscription.settings, now + LOOK_AGAIN
+    settings = subscription.settings
+    after = now + LOOK_AGAIN
     if not subscription.schedule.immediately:
         last = last_slot(subscription, state)
         after = next_due(subscription.schedule, settings.timezone, last).due_at
@@ -515,7 +521,8 @@ def _slot(
     after = last_slot(subscription, state)
     if subscription.schedule.immediately:
         with runtime.database.reading() as tx:
-            name, guard = subscription.name, subscription.settings.guard
+            name = subscription.name
+            guard = subscription.settings.guard
             has_fresh = matches.has_fresh(tx, name, now) or reference_events.unsent(
                 tx, name, guard, subscription.audience, now, fresh=True
             )

@@ -186,7 +186,8 @@ class Round:
     def _let_go(self) -> None:
         left = [delivery.id for delivery in self._claimed]
         if left or self._outage_error:
-            owner, now = self.runtime.owner.id, self.runtime.clock.now()
+            owner = self.runtime.owner.id
+            now = self.runtime.clock.now()
             with self.runtime.database.writing() as tx:
                 outbox.put_back(tx, left, owner, now)
                 if self._outage_error:
@@ -211,7 +212,8 @@ class Round:
             return self._claimed.pop(0) if self._claimed else None
 
     def _claim_on(self, names: Collection[str]) -> list[Delivery]:
-        now, owner = self.runtime.clock.now(), self.runtime.owner.id
+        now = self.runtime.clock.now()
+        owner = self.runtime.owner.id
         ahead = 1 if self.at_once <= 1 else CLAIMED_PER_SENDER * self.at_once
         with self.runtime.database.writing() as tx:
             return outbox.claim(tx, owner, now, names, ahead)
@@ -301,7 +303,8 @@ class Round:
     def _record_batch(
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
-        runtime, now = self.runtime, self.runtime.clock.now()
+        runtime = self.runtime
+        now = self.runtime.clock.now()
         alike = defaultdict[tuple[Outcome, datetime | None], list[tuple[Delivery, Outcome]]](list)
         for delivery, outcome in tried:
             down = time_down(tx, self.group, delivery, now)
@@ -364,7 +367,9 @@ class Round:
 
     def _stop(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """Stop what is gone, and an address that two digests found not to exist."""
-        kind, reason, apart = IncidentKind.STOPPED, outcome.error, retry_policy.REFUSALS_APART
+        kind = IncidentKind.STOPPED
+        reason = outcome.error
+        apart = retry_policy.REFUSALS_APART
         if outcome.gone:
             kind = IncidentKind.GONE
             is_stopped = suppressions.stop_gone(tx, delivery, reason, now)

@@ -52,7 +52,8 @@ from monitor.store.topics import matches
 log = structlog.get_logger()
 
 # The newest papers by words that say how near an added one has to be, and the fewest that do.
-COMPARED, FEWEST_COMPARED = 30, 8
+COMPARED = 30
+FEWEST_COMPARED = 8
 LEAST_QUANTILE = 0.75
 QUEUED_AT_ONCE = 1_000
 # Statuses that refuse these texts, such as too long ones, and not all.
@@ -172,7 +173,8 @@ class _Asking:
 
     def ask_about_topics(self, topics: Sequence[Topic]) -> bool:
         """Ask for the vectors of new and changed texts; return False where the server rests."""
-        model, now = self.server.model, self.runtime.clock.now()
+        model = self.server.model
+        now = self.runtime.clock.now()
         texts = {topic.name: text for topic in topics if (text := text_of_topic(topic))}
         with self.runtime.database.reading() as tx:
             known = stored.topics(tx, model)
@@ -228,7 +230,8 @@ class _Asking:
         """Ask about the next papers that are due, and say whether there may be more."""
         if self._is_over():
             return False
-        now, model = self.runtime.clock.now(), self.server.model
+        now = self.runtime.clock.now()
+        model = self.server.model
         service = asked_service(self.server)
         with self.runtime.database.reading() as tx:
             state = service.state(tx, now)
@@ -289,7 +292,8 @@ class _Asking:
         """Record a request that will be sent, about these; None where the server rests."""
         if self._is_over():
             return None
-        now, service = self.runtime.clock.now(), asked_service(self.server)
+        now = self.runtime.clock.now()
+        service = asked_service(self.server)
         with self.runtime.database.writing() as tx:
             state = service.state(tx, now)
             if service.may_be_asked_at(state, now) > now:
@@ -312,7 +316,8 @@ class _Asking:
 
     def _note_failure(self, fault: FetchError, asked: Sequence[Embedding] = ()) -> None:
         """Let the server rest; what was asked is tried again."""
-        now, error = self.runtime.clock.now(), self._error(fault)
+        now = self.runtime.clock.now()
+        error = self._error(fault)
         log.warning("embeddings failed", model=self.server.model, error=error)
         with self.runtime.database.writing() as tx:
             rest = asked_service(self.server).failed(tx, error, fault.retry_after, now)
@@ -347,16 +352,20 @@ def _cosine(a: bytes, b: bytes) -> float:
 
 def _add_near(runtime: Runtime, server: EmbeddingServer, topics: Iterable[Topic]) -> int:
     """Add the papers just below bars that are near enough by the model; return how many."""
-    now, model = runtime.clock.now(), server.model
+    now = runtime.clock.now()
+    model = server.model
     _choose_least(runtime, server)
     with runtime.database.reading() as tx:
-        names, rows = {topic.name for topic in topics}, stored.undecided(tx)
+        names = {topic.name for topic in topics}
+        rows = stored.undecided(tx)
         if shared_store.keeps_others(tx, runtime):
             rows = [(row, at) for row, at in rows if row.topic in names]
         known = stored.topics(tx, model)
         ids = {row.paper_id for row, _ in rows}
-        vectors, matched = stored.vectors(tx, model, ids), stored.matched(tx, ids)
-    added, decided = [], []
+        vectors = stored.vectors(tx, model, ids)
+        matched = stored.matched(tx, ids)
+    added = []
+    decided = []
     for row, at in rows:
         topic = known.get(row.topic)
         is_news = row.topic in names and at > now - RECENT
@@ -415,7 +424,8 @@ def nearness(
     vectors = stored.vectors(tx, server.model, {id for _, id in wanted}) if wanted else {}
     near: dict[str, dict[int, float]] = {}
     for name, id in wanted:
-        topic, vector = topics.get(name), vectors.get(id)
+        topic = topics.get(name)
+        vector = vectors.get(id)
         if topic and topic.vector and vector:
             near.setdefault(name, {})[id] = _cosine(topic.vector, vector)
     return near

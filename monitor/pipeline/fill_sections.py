@@ -27,8 +27,10 @@ class FillContext:
 
 def fill_references(context: FillContext, digest: Digest) -> Digest:
     """List the changes of references that no digest had; the rest waits for the next digest."""
-    subscription, now = context.subscription, context.now
-    guard, audience = subscription.settings.guard, subscription.audience
+    subscription = context.subscription
+    now = context.now
+    guard = subscription.settings.guard
+    audience = subscription.audience
     events = reference_events.unsent(context.tx, subscription.name, guard, audience, now)
     return replace(
         digest,

@@ -267,7 +267,8 @@ class Once:
             channels = runtime.channels.values()
             waiting = deliveries.open_on(tx, [c.name for c in channels if c.outage_group in down])
             ids = dict.fromkeys([*composed, *(entry.digest_id for entry in attempted), *waiting])
-            listed, sent = digests.headings(tx, ids), deliveries.of_digests(tx, ids)
+            listed = digests.headings(tx, ids)
+            sent = deliveries.of_digests(tx, ids)
             return [
                 DigestReport(one.subscription, one.period, one.papers, one.changes, sent[id])
                 for id, one in ((id, listed[id]) for id in ids)

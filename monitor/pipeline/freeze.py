@@ -103,7 +103,8 @@ def _variants(
     if not events:
         return [(digest, set(entry.recipients))]
     [subscription] = [s for s in runtime.subscriptions if s.name == digest.subscription]
-    name, audience = subscription.name, subscription.audience
+    name = subscription.name
+    audience = subscription.audience
     known = reference_events.recipients_sent(tx, digest.references, name, audience)
     told = {id: audience.of(event) for id, event in events.items()}
     recipients = defaultdict[frozenset[int], set[str]](set)
@@ -128,7 +129,8 @@ def _missed(
     tx: Transaction, runtime: Runtime, entry: Destination, digest: Digest
 ) -> list[tuple[Digest, set[str]]]:
     """Return what was withheld from each recipient whose pause has ended."""
-    channel, name = entry.channel, digest.subscription
+    channel = entry.channel
+    name = digest.subscription
     missed = list[tuple[Digest, set[str]]]()
     for to in suppressions.with_ended_pause(tx, name, entry.recipients, digest.composed_at):
         ids = suppressions.list_missed(tx, name, channel, to)
@@ -191,7 +193,8 @@ def freeze(
     Returns its id, None if it is stored already. Either way the incident of a subscription that
     could not be composed ends.
     """
-    planned, now = plan(runtime, destinations, forms), digest.composed_at
+    planned = plan(runtime, destinations, forms)
+    now = digest.composed_at
     with runtime.database.writing() as tx:
         frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
         wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
@@ -218,7 +221,8 @@ def _record_rendering(
 ) -> None:
     """Open and end the incidents of channels and templates; `wrong` are the open subjects."""
     for name, fault in forms.errors.items():
-        subject, error = Subject(SubjectKind.CHANNEL, name), _error_text(fault)
+        subject = Subject(SubjectKind.CHANNEL, name)
+        error = _error_text(fault)
         stored_incidents.open_incident(tx, subject, IncidentKind.NOT_RENDERED, now, error)
     for name, error in forms.replaced.items():
         subject = Subject(SubjectKind.TEMPLATES, name)
@@ -313,7 +317,8 @@ def freeze_notice(
 
     Returns its id, None if there is one of this period.
     """
-    zone, now = runtime.settings.timezone, notice.at
+    zone = runtime.settings.timezone
+    now = notice.at
     digest = Digest(name, period, now, zone, None, now, groups=(), report=())
     channels = (runtime.channels[destination.channel] for destination in destinations)
     templates = runtime.fallback_templates

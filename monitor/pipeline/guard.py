@@ -100,7 +100,8 @@ def record_changes(
     now: datetime,
 ) -> None:
     """Record what the records of a chunk report of works in guarded libraries."""
-    decisions, ids = chunk.decisions, chunk.ids
+    decisions = chunk.decisions
+    ids = chunk.ids
     before = [
         next((known for known in compared if known.stored.id == decision.paper_id), None)
         for decision, compared in zip(decisions, chunk.compared, strict=True)
@@ -155,7 +156,8 @@ def record_changes(
             events.append(notice.reports([*work.values()], about, now))
     for id, late in earlier.items():
         if own := references["paper", id]:
-            about, listed = [works[id].paper], [*own.values()]
+            about = [works[id].paper]
+            listed = [*own.values()]
             events += [notice.reports(listed, about, now) for notice in late]
     for at, decision in enumerate(decisions):
         own = references["record", at]

@@ -32,14 +32,17 @@ def describe_to_operator(
     runtime: Runtime, incident: stored_incidents.Incident, now: datetime
 ) -> Notice:
     """Return the message about an incident that began or ended: its meaning, and a page."""
-    settings, zone = runtime.settings, runtime.settings.timezone
+    settings = runtime.settings
+    zone = runtime.settings.timezone
     shown = title_of_subject(runtime, incident.subject)
     words = incident_words.words_for(incident.kind, incident.about)
-    since, errors = format_moment(incident.since, zone), incident.error.splitlines() or [""]
+    since = format_moment(incident.since, zone)
+    errors = incident.error.splitlines() or [""]
     heading = words.began
     lines = [f"Since {since} ({zone_name(zone)}): {errors[0]}", *errors[1:], words.meaning]
     if incident.ended_at:
-        heading, until = words.ended or words.began, format_moment(incident.ended_at, zone)
+        heading = words.ended or words.began
+        until = format_moment(incident.ended_at, zone)
         lines = [f"It lasted from {since} until {until} ({zone_name(zone)}).", *errors]
         lines += [] if words.ended else [words.meaning]
     elif words.ended:

@@ -129,7 +129,8 @@ def ingest(
     of a reading that replays old ones, and of a document that is probably no list of papers.
     Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
     """
-    configured, now = runtime.sources[name], runtime.clock.now()
+    configured = runtime.sources[name]
+    now = runtime.clock.now()
     role = role_of(runtime, configured)
     with locks.source_lock(runtime.database, name):
         with runtime.database.writing() as tx:
@@ -204,7 +205,8 @@ class _Pass:
     pause_error: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
-        count, conditions = 0, validators
+        count = 0
+        conditions = validators
         if self.reread:
             conditions = {name: validators[name] for name in validators if name not in CONDITIONS}
         for run in self._documents(conditions):
@@ -246,7 +248,8 @@ class _Pass:
 
     def _find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of a source; one that is asked about works gets their identifiers."""
-        source, about = self.configured.source, self.configured.asked_about
+        source = self.configured.source
+        about = self.configured.asked_about
         if not isinstance(source, AboutSource) or not about:
             return source.find(validators)
         with self.runtime.database.reading() as tx:
@@ -326,7 +329,8 @@ class _Pass:
 
     def _read_dump(self, dump: Dump) -> Run | None:
         """Read a dump from where an earlier reading of it, or of its beginning, ended."""
-        name, as_news = self.configured.name, self.role.as_news
+        name = self.configured.name
+        as_news = self.role.as_news
         content = f"{dump.size} {dump.modified}" if dump.modified else ""
         with self.runtime.database.reading() as tx:
             states = self.role.dump_states(tx, dump.name, content)
@@ -355,7 +359,8 @@ class _Pass:
         cursor = self._store_chunks(document, reading, progress)
         if cursor is None:
             return self.recorder.finish(RunOutcome.PARTIAL, STOPPED_ERROR, document.name)
-        error, rejected = reading.error, self.recorder.run.set_aside
+        error = reading.error
+        rejected = self.recorder.run.set_aside
         if isinstance(document, Dump) and not cursor.offset and rejected:
             error = f"no record is a paper: {rejected[0].why}"
         if error and not cursor.offset:
@@ -396,7 +401,8 @@ class _Pass:
         The cursor does not move until the first paper, so that a document without papers fails each
         time, until it is fixed.
         """
-        most, cursor = MAX_PAPERS, reading.begin
+        most = MAX_PAPERS
+        cursor = reading.begin
         while not self.runtime.stopping.is_set():
             started_at = time.thread_time()
             chunk = reading.take(most)
@@ -404,7 +410,8 @@ class _Pass:
                 return cursor
             self.recorder.set_aside(chunk.rejected)
             if chunk.papers or cursor.offset:
-                papers, is_first = chunk.papers, not cursor.offset
+                papers = chunk.papers
+                is_first = not cursor.offset
                 if isinstance(document, Dump):
                     papers = tuple(map(sandbox.normalise, papers))
                 cursor = chunk.cursor

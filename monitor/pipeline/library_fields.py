@@ -86,7 +86,8 @@ def lay_over(entry: DigestPaper, usable: Usable) -> DigestPaper:
     """Return an entry with what it lacks from its entry in a library."""
     if entry.paper_id not in usable:
         return entry
-    paper, (found, record) = entry.paper, usable[entry.paper_id]
+    paper = entry.paper
+    (found, record) = usable[entry.paper_id]
     of_library = shown_title(record.paper)
     gaps: dict[str, Any] = {"authors": of_library.authors}
     if not is_dated(paper):

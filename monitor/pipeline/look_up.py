@@ -76,14 +76,16 @@ def queue(runtime: Runtime) -> bool:
     """Queue papers that wait for a digest and lack something; return whether there were any."""
     if not runtime.services:
         return False
-    now, rows = runtime.clock.now(), list[tuple[int, str]]()
+    now = runtime.clock.now()
+    rows = list[tuple[int, str]]()
     with runtime.database.reading() as tx:
         below: int | None = None
         while not rows:
             ids = look_ups.unasked(tx, now - RECENT, QUEUED_AT_ONCE, below)
             if not ids:
                 return False
-            rows, below = _first_services(tx, runtime, ids, now), ids[-1]
+            rows = _first_services(tx, runtime, ids, now)
+            below = ids[-1]
     with runtime.database.writing() as tx:
         existing = papers.load(tx, [id for id, _ in rows])
         look_ups.wait(tx, [row for row in rows if row[0] in existing], now)
@@ -400,7 +402,8 @@ def _split_contested(
     """Set papers apart whose new identifiers another paper has, or gains first."""
     gained = {one.stored.id: one.identifiers for one in judged}
     owners = paper_index.of_keys(tx, {pair for pairs in gained.values() for pair in pairs})
-    alone, contested = list[_Judged](), list[_Judged]()
+    alone = list[_Judged]()
+    contested = list[_Judged]()
     for one in judged:
         pairs = gained[one.stored.id]
         if any(owners.setdefault(pair, one.stored.id) != one.stored.id for pair in pairs):
@@ -456,7 +459,9 @@ def _with_other_owners(
 
     They are joined if they are the same work, and contradict the answer if one is not.
     """
-    id, filled, answered = judged.stored.id, judged.filled, judged.answered
+    id = judged.stored.id
+    filled = judged.filled
+    answered = judged.answered
     apart = identity_rulings.apart(tx, [(id, other.id) for other in others])
     for other in others:
         verdict = same_work(filled, other.paper)
@@ -492,7 +497,8 @@ def _wait_for_next(tx: Transaction, runtime: Runtime, ids: Iterable[int], now: d
 
 
 def _let_wait(tx: Transaction, runtime: Runtime, asked: Iterable[_Asked], now: datetime) -> None:
-    waiting, needless = list[tuple[int, str]](), list[LookUp]()
+    waiting = list[tuple[int, str]]()
+    needless = list[LookUp]()
     for one in asked:
         if name := _next(runtime, one.paper, one.look_ups, now):
             waiting.append((one.id, name))
@@ -507,7 +513,8 @@ def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime
 
     "" if there is none, or one is being asked or is due. A service that rests is passed over.
     """
-    lacks, known = missing(paper), {one.service: one for one in asked}
+    lacks = missing(paper)
+    known = {one.service: one for one in asked}
     for name, service in runtime.services.items():
         if not lacks & service.gives:
             continue

@@ -68,7 +68,8 @@ def _look_again(runtime: Runtime) -> int:
 
     What a topic has matched before it does not match again: a paper is news to it once.
     """
-    written, index = 0, None
+    written = 0
+    index = None
     while not runtime.stopping.is_set():
         now = runtime.clock.now()
         with runtime.database.reading() as tx:
@@ -107,7 +108,8 @@ def sync_subscriptions(runtime: Runtime) -> None:
     What no longer is in the configuration is no incident either. What another configuration has
     stays for as long as that is in use as well.
     """
-    now, keep = runtime.clock.now(), False
+    now = runtime.clock.now()
+    keep = False
     with runtime.database.writing() as tx:
         shared_store.take_turn(tx, runtime)
         activated = runtime.activation_hash, subscriptions.changed_at(tx)
@@ -191,7 +193,8 @@ def _match_since(
     """
     rows: list[MatchRow] = []
     near: list[MatchRow] = []
-    now, lowered = runtime.clock.now(), near_topics(runtime, changed)
+    now = runtime.clock.now()
+    lowered = near_topics(runtime, changed)
     seen: _SourcesByChange = {}
     topics = {topic.name: topic for topic in changed}
     after: tuple[int, int] | None = None
@@ -224,7 +227,8 @@ def find(
     """Yield a row for each topic that a change matches, of a kind and source it asks for."""
     columns = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
     for at, number, score in zip(*(column.tolist() for column in columns), strict=True):
-        topic, change = topics[str(index.name(number))], changes[at]
+        topic = topics[str(index.name(number))]
+        change = changes[at]
         wanted = not topic.sources or not set(topic.sources).isdisjoint(change.sources)
         if wanted and change.kind in topic.news:
             yield MatchRow(topic.name, change.stored.id, change.revision, score)

@@ -62,7 +62,8 @@ def next_digest(
         return NextDigest(NextKind.STOPPED)
     pauses = [subscription.pause_end] if now <= subscription.pause_end else []
     pauses += [withheld.until - MOMENT] if withheld and withheld.until else []
-    schedule, zone = subscription.schedule, subscription.settings.timezone
+    schedule = subscription.schedule
+    zone = subscription.settings.timezone
     after = last_slot(subscription, state) if state else max(now, subscription.pause_end)
     if pauses:
         end = max(pauses)
@@ -102,5 +103,6 @@ def overdue_slot(
     subscription: Subscription, state: SubscriptionState, before: datetime
 ) -> Slot | None:
     """Return the last slot before a time for which no digest was composed."""
-    after, zone = last_slot(subscription, state), subscription.settings.timezone
+    after = last_slot(subscription, state)
+    zone = subscription.settings.timezone
     return latest_due(subscription.schedule, zone, after, before)

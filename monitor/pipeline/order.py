@@ -57,7 +57,9 @@ from monitor.store.sources import collections
 from monitor.store.topics import examples, judgements
 from monitor.store.topics.examples import Example
 
-LEARNED, NEWEST, TRENDING = "learned", "newest", "trending"
+LEARNED = "learned"
+NEWEST = "newest"
+TRENDING = "trending"
 MAX_WORDS = 3
 # Of a rank by a model beside one by words: `benchmarks/embeddings.py`.
 MODEL_WEIGHT = 4
@@ -88,7 +90,8 @@ class Order:
             return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
         if self.kind == TRENDING:
             return _by_signals(listed)
-        near, ranking = self.nearness.get(topic), self.rankings.get(topic)
+        near = self.nearness.get(topic)
+        ranking = self.rankings.get(topic)
         scores = [entry.score for entry, _ in listed]
         if near:
             scores = _beside_words(scores, [near.get(entry.paper_id) for entry, _ in listed])

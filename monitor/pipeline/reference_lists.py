@@ -80,7 +80,8 @@ def without_rivals(
     of_list: dict[str, dict[int, IncomingPaper]] = defaultdict(dict)
     for id, entry in chosen.items():
         of_list[entry.source][id] = with_keys(structs.replace(entry.paper, abstract=""))
-    usable, taken = {}, set[int]()
+    usable = {}
+    taken = set[int]()
     for name, records in of_list.items():
         sharing = collections.sharing_identifiers(tx, name, list(records.values()), now)
         pairs = {pair for record in records.values() for pair in record.keys}
@@ -125,7 +126,8 @@ def fill_stored(runtime: Runtime, name: str) -> None:
     """Fill in recent papers that have no link, after a list was read whole."""
 
     def step(tx: Transaction) -> int:
-        after, now = collections.backfill_position(tx, name), runtime.clock.now()
+        after = collections.backfill_position(tx, name)
+        now = runtime.clock.now()
         if after is None:
             return 0
         collections.index_pending_keys(tx)  # a reading that failed may have left some

@@ -132,17 +132,20 @@ class Entries(SourceRole):
             collections.begin_reading(tx, self.source, document)
 
     def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
-        papers, compact = chunk.papers, self.is_compact
+        papers = chunk.papers
+        compact = self.is_compact
         collections.save(tx, self.source, chunk.document, papers, chunk.now, compact=compact)
         return StoredChunk(unchanged=len(papers))
 
     def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
-        mark, at_once = self._mark(content), self.leaves_at_once
+        mark = self._mark(content)
+        at_once = self.leaves_at_once
         collections.end_reading(tx, self.source, document, mark, now, at_once=at_once)
 
     def mark_other_documents_missing(self, present: Collection[str]) -> None:
         # A folder without documents may be one whose disk is not mounted.
-        at_once, now = self.leaves_at_once and bool(present), self.runtime.clock.now()
+        at_once = self.leaves_at_once and bool(present)
+        now = self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
             collections.index_pending_keys(tx)
             collections.mark_documents_missing(tx, self.source, present, now, at_once=at_once)

@@ -238,7 +238,8 @@ class Runtime:
     @cached_property
     def config_hash(self) -> str:
         """A hash of servers, passwords and tokens, too short to guess them from."""
-        smtp, slack = self.settings.smtp, self.settings.slack
+        smtp = self.settings.smtp
+        slack = self.settings.slack
         oauth = smtp.oauth if smtp else None
         secrets = [smtp.password if smtp else None, slack.token if slack else None]
         secrets += [oauth.client_secret, oauth.refresh_token] if oauth else []

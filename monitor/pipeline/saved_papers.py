@@ -93,7 +93,8 @@ class SavedRound(ServiceRound):
         """Ask about some papers that are due, and say whether any were."""
         if not self.service.has_changes or self.is_over():
             return False
-        now, name = self.runtime.clock.now(), self.service.name
+        now = self.runtime.clock.now()
+        name = self.service.name
         with self.runtime.database.reading() as tx:
             state = self.state(tx, now)
             waiting = look_ups.due_changes(tx, name, now, self.service.identifiers_at_once)

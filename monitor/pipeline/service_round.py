@@ -98,12 +98,14 @@ class ServiceRound(ABC):
 
     def ask(self, question: Question, waiting: Sequence[LookUp]) -> bool:
         """Ask one question and store its answer; return False where the service should rest."""
-        runtime, now = self.runtime, self.runtime.clock.now()
+        runtime = self.runtime
+        now = self.runtime.clock.now()
         with runtime.database.writing() as tx:
             state = self.state(tx, now)
             if self.rest(state, now) > now:
                 return False
-            owner, due_again = runtime.owner.id, now + DUE_AFTER_CRASH
+            owner = runtime.owner.id
+            due_again = now + DUE_AFTER_CRASH
             asked = look_ups.begin(tx, waiting, owner, now, due_again, self.purpose)
             self._asked.spend(tx, state)
         if not asked:
@@ -135,7 +137,8 @@ class ServiceRound(ABC):
         The host was busy, or this process stops. Where the host asked a source of ours for a pause,
         the papers wait for the next service meanwhile.
         """
-        runtime, now = self.runtime, self.runtime.clock.now()
+        runtime = self.runtime
+        now = self.runtime.clock.now()
         pause = (fault.retry_after or SHORTEST_REST) if isinstance(fault, WaitError) else None
         log.debug("look-up deferred", service=self.service.name, reason=str(fault))
         with runtime.database.writing() as tx:
@@ -159,7 +162,8 @@ class ServiceRound(ABC):
                 self._store_or_split([one], records)
 
     def _store(self, asked: Sequence[LookUp], records: Sequence[Paper]) -> None:
-        runtime, now = self.runtime, self.runtime.clock.now()
+        runtime = self.runtime
+        now = self.runtime.clock.now()
         with runtime.database.ingesting() as tx:
             gained = self.keep(tx, asked, records, now)
             self._asked.answered(tx, now)
@@ -181,7 +185,8 @@ class ServiceRound(ABC):
         self, asked: Sequence[LookUp], error: str, of_service: FetchError | None
     ) -> None:
         """Record that papers have no answer, and let the service rest if the failure is its own."""
-        runtime, now = self.runtime, self.runtime.clock.now()
+        runtime = self.runtime
+        now = self.runtime.clock.now()
         error = runtime.settings.variables_of_services.hide(error)
         log.warning("service failed", service=self.service.name, error=error)
         with runtime.database.writing() as tx:

@@ -43,14 +43,16 @@ def begin_use(tx: Transaction, runtime: Runtime) -> None:
 
 def take_turn(tx: Transaction, runtime: Runtime) -> None:
     """Record the configuration unless it was used last; an incident begins with the third turn."""
-    newest, config_hash = processes.newest_activation(tx), runtime.activation_hash
+    newest = processes.newest_activation(tx)
+    config_hash = runtime.activation_hash
     if newest is not None and newest.config_hash == config_hash:
         return
     processes.record_activation(tx, config_hash, runtime.origin)
     rivals = find_rivals_now(tx)
     if rivals is None:
         return
-    now, error = runtime.clock.now(), _describe(rivals)
+    now = runtime.clock.now()
+    error = _describe(rivals)
     if stored_incidents.open_incident(
         tx, Subject(SubjectKind.STORE), IncidentKind.SHARED, now, error
     ):
@@ -70,7 +72,8 @@ def keeps_others(tx: Transaction, runtime: Runtime) -> bool:
 
 def _is_another_alive(tx: Transaction, runtime: Runtime) -> bool:
     """Return whether a service or worker on another file gave a sign of life lately."""
-    config_hash, now = runtime.activation_hash, datetime.now(UTC)
+    config_hash = runtime.activation_hash
+    now = datetime.now(UTC)
     living = {
         name.partition("@")[2] for name, at in processes.signs(tx).items() if now - at < ALIVE
     }
@@ -96,7 +99,8 @@ def find_rivals(
     turns = [next(rows) for _, rows in groupby(history, lambda activation: activation.config_hash)]
     if len(turns) < 3 or turns[0].config_hash != turns[2].config_hash:
         return None
-    newest, other = turns[0], turns[1]
+    newest = turns[0]
+    other = turns[1]
     both = {newest.config_hash, other.config_hash}
     rows = list(takewhile(lambda activation: activation.config_hash in both, history))
     origins = [
@@ -105,7 +109,8 @@ def find_rivals(
     ]
     if origins[0] & origins[1]:
         return None
-    a_round, lasted = newest.at - turns[2].at, newest.at - rows[-1].at
+    a_round = newest.at - turns[2].at
+    lasted = newest.at - rows[-1].at
     has_two_rounds = len(turns) > 3 and turns[3].config_hash == other.config_hash
     is_quick = a_round <= SOON
     has_stopped = now - newest.at > max(OVER_AFTER, 2 * a_round)

@@ -47,7 +47,8 @@ def judge(
     failed = [run for run in done if run.outcome in failures]
     held = [run.error for run in failed if run.is_held]
     errors = _describe_failures(configured, [run for run in failed if not run.is_held])
-    now, subject = runtime.clock.now(), Subject(SubjectKind.SOURCE, configured.name)
+    now = runtime.clock.now()
+    subject = Subject(SubjectKind.SOURCE, configured.name)
     with runtime.database.writing() as tx:
         if whole:
             runs.finish_first_reading(tx, configured.name, now, as_news=role.as_news)
@@ -58,7 +59,8 @@ def judge(
             elif (whole or kind == IncidentKind.FAILING) and (
                 ended := stored_incidents.end_incident(tx, subject, kind, now)
             ):
-                name, since = configured.name, ended.since.isoformat(timespec="seconds")
+                name = configured.name
+                since = ended.since.isoformat(timespec="seconds")
                 log.warning("source works again", source=name, since=since, failures=ended.tries)
         stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
         _judge_answers(tx, configured, now)
@@ -67,7 +69,8 @@ def judge(
 
 def _judge_answers(tx: Transaction, configured: ConfiguredSource, now: datetime) -> None:
     """Open or end the incident of a service that does not answer about the works of libraries."""
-    subject, kind = Subject(SubjectKind.SOURCE, configured.name), IncidentKind.UNANSWERED
+    subject = Subject(SubjectKind.SOURCE, configured.name)
+    kind = IncidentKind.UNANSWERED
     works = asked_works.unanswered(tx, configured.name) if configured.asked_about else []
     if not works:
         stored_incidents.end_incident(tx, subject, kind, now)
@@ -155,6 +158,7 @@ def _has_publishing_day(calendar: Calendar, after: datetime, before: datetime) -
     """Say whether a publishing day lies between the days of two moments, or none is known."""
     if calendar is UNKNOWN:
         return True
-    first, last = calendar.day(after), calendar.day(before)
+    first = calendar.day(after)
+    last = calendar.day(before)
     days = (first + timedelta(days=n) for n in range(1, min((last - first).days, 30)))
     return any(map(calendar.publishes, days))

@@ -84,7 +84,8 @@ class _Judge:
             )
 
     def _thin(self, judged: date) -> Iterator[tuple[str, str]]:
-        brought, is_thin = self._day(judged).fresh, self._is_thin(judged)
+        brought = self._day(judged).fresh
+        is_thin = self._is_thin(judged)
         if is_thin and brought:
             usual = median(day.fresh for day in self._peers(judged))
             rule = f"as a rule {usual:,.0f} on a {judged:%A}"
@@ -97,7 +98,8 @@ class _Judge:
 
         None also if it was asked less often: with a publishing hour, one poll a day is enough.
         """
-        brought, peers = self._day(day), self._peers(day)
+        brought = self._day(day)
+        peers = self._peers(day)
         if not peers:
             return None
         if self.calendar is UNKNOWN and brought.asked * 2 < median(peer.asked for peer in peers):
@@ -132,7 +134,8 @@ class _Judge:
         return sum(self.calendar.complete_at(at) <= self.now for at in counting)
 
     def compare(self, day: date) -> DayCount:
-        brought, peers = self._day(day), self._peers(day)
+        brought = self._day(day)
+        peers = self._peers(day)
         was_read = brought.asked or not self.calendar.publishes(day)
         is_thin = self._can_judge(day) and bool(self._is_thin(day))
         papers = brought.fresh if was_read else None

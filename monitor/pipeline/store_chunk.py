@@ -105,7 +105,8 @@ def decide_changed_records(
     Returns the decisions on changed records, the stored papers that each was compared with, and the
     source's names of the unchanged records, whose hash is the same as last time.
     """
-    names, hashes = list(map(raw_id, incoming)), list(map(record_hash, incoming))
+    names = list(map(raw_id, incoming))
+    hashes = list(map(record_hash, incoming))
     _require_text(names)
     indexed_names = list(map(index_value, names))
     last_hashes = dict(zip(indexed_names, hashes, strict=True))
@@ -173,7 +174,9 @@ def store_papers(
     Changes of works in the `guarded` libraries are recorded, and what papers lack is filled in from
     reference `lists`.
     """
-    source, papers, now = chunk.source, chunk.papers, chunk.now
+    source = chunk.source
+    papers = chunk.papers
+    now = chunk.now
     decisions, stored, unchanged_names = decide_changed_records(tx, source, papers, chunk.context)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
@@ -183,7 +186,8 @@ def store_papers(
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
     current = [survivors.get(id, id) for id in ids]
     if guarded:
-        merged, standing = {*survivors.values()}, chunk.context.standing
+        merged = {*survivors.values()}
+        standing = chunk.context.standing
         done = StoredDecisions(decisions, stored, current, merged, standing)
         record_changes(tx, source, guarded, done, now)
     if lists:
@@ -194,7 +198,8 @@ def store_papers(
 
 def record_reported(tx: Transaction, chunk: Chunk, guarded: Collection[str]) -> StoredChunk:
     """Record changes of works in the `guarded` libraries, and nothing else of a chunk."""
-    source, today = chunk.source, chunk.context.now.date()
+    source = chunk.source
+    today = chunk.context.now.date()
     keyed = [with_keys(record_of(paper, source, today)) for paper in chunk.papers]
     records = candidates.with_store_facts(tx, keyed, source)
     not_stored = StoredDecisions(
@@ -251,7 +256,8 @@ def store_isolating_failures(
                 stored += store_all(database, tx, part, write)
         except DecidingError as fault:
             if len(papers) == 1:
-                error, first_run = fault.__cause__, context.first_run
+                error = fault.__cause__
+                first_run = context.first_run
                 assert error is not None
                 facts = error, first_run, chunk.now, version("paper-monitor")
                 record = undecided.record_of(chunk.source, chunk.document, papers[0], *facts)
@@ -298,7 +304,8 @@ class RunRecorder:
     def start(self) -> None:
         """Open a run, unless the last one is still open."""
         if not self._run_id:
-            name, now = self.configured.name, self.runtime.clock.now()
+            name = self.configured.name
+            now = self.runtime.clock.now()
             self.run = Run(name, None, RunOutcome.FAILED, now)
             self._started_at = time.monotonic()
             with self.runtime.database.writing() as tx:
@@ -330,7 +337,8 @@ class RunRecorder:
         `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what it
         listed before. Papers are decided as at `decided_at`, by default now.
         """
-        name, now = self.configured.name, self.runtime.clock.now()
+        name = self.configured.name
+        now = self.runtime.clock.now()
         context = DecisionContext(
             decided_at or now,
             self.first_run,
@@ -394,7 +402,8 @@ class RunRecorder:
         record_end: SaveProgress | None = None,
     ) -> Run:
         """Close the run; `record_end` stores how far the document was read, in its transaction."""
-        finished, error = self.runtime.clock.now(), self.configured.variables.hide(error)
+        finished = self.runtime.clock.now()
+        error = self.configured.variables.hide(error)
         run = structs.replace(
             self.run, document=document, outcome=outcome, error=error, finished=finished
         )

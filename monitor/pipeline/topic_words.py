@@ -52,7 +52,8 @@ class TopicWords:
 
     def save(self, database: Database) -> None:
         """Write the counts that changed."""
-        changed, self.changed = self.changed, {}
+        changed = self.changed
+        self.changed = {}
         with database.writing() as tx:
             for topic, change in changed.items():
                 word_counts.write(tx, topic, *change)
@@ -63,7 +64,8 @@ class TopicWords:
         counted, frequencies = unpack(before) if before else (set(), NO_FREQUENCIES)
         gone = len(counted.difference(matched))
         if gone > _MOST_GONE * len(matched) and self._left >= len(matched):
-            counted, frequencies = set(), NO_FREQUENCIES
+            counted = set()
+            frequencies = NO_FREQUENCIES
         added = [id for id in matched if id not in counted][: self._left]
         texts = papers.texts(tx, {*added, *matched[:RECENT]})
         words = {id: features_of(*texts[id]) for id in matched if id in texts}

@@ -28,5 +28,7 @@ class Unchanged:
             self._readings[source] += 1
             if abs(at - since) < HOUR:
                 return
-            readings, self._readings, self._since = self._readings, Counter(), at
+            readings = self._readings
+            self._readings = Counter()
+            self._since = at
         log.info("sources unchanged", since=since.isoformat(), readings=dict(readings))

@@ -162,7 +162,8 @@ def join(papers: Sequence[Features], factors: Weights | None = None) -> Rows:
     words = np.frombuffer(b"".join(papers), WORD)
     sizes = [len(features) // WORD.itemsize for features in papers]
     # Looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
-    places, weights = words["place"].astype(np.int64), np.ascontiguousarray(words["weight"])
+    places = words["place"].astype(np.int64)
+    weights = np.ascontiguousarray(words["weight"])
     numbers = np.repeat(np.arange(len(papers)), sizes)
     if factors is not None:
         weights = weights * factors.take(places)

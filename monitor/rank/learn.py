@@ -282,12 +282,14 @@ class Ranking:
     def _scale(self) -> _Scale:
         left_out = self._left_out
         order = left_out.argsort(kind="stable")
-        scores, is_wanted = left_out.take(order), order < self.wanted
+        scores = left_out.take(order)
+        is_wanted = order < self.wanted
         wanted = np.append(0, is_wanted.cumsum())
         middle = len(scores) // 2
         lowest = scores.compress(is_wanted)
         below, share = divmod(_FOLDED_SHARE * (self.wanted - 1), 1)
-        first, second = lowest[int(below)], lowest[int(below) + 1]
+        first = lowest[int(below)]
+        second = lowest[int(below) + 1]
         return _Scale(
             ends=(scores[:-_NEAREST] + scores[_NEAREST:]) / 2,
             likely=wanted[_NEAREST:] - wanted[:-_NEAREST] >= _LIKELY_OF_NEAREST,

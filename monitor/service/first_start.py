@@ -68,7 +68,8 @@ class FirstStartService(Service):
 
     def _is_changed(self) -> bool:
         """Whether two looks found the same new content, as before a reload."""
-        fingerprint, before = config.watch(self.path), self._seen
+        fingerprint = config.watch(self.path)
+        before = self._seen
         self._seen = fingerprint
         if fingerprint == self._read or fingerprint != before:
             return False

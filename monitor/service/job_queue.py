@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 QUEUE_LOCK = 0x50415045520003
-READ_QUEUE, CPU_QUEUE = "read", "think"
+READ_QUEUE = "read"
+CPU_QUEUE = "think"
 # The CPU queue has one thread: digests run before maintenance.
 _PRIORITY = {
     Step.COMPOSE_SOME: 3,

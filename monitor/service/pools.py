@@ -139,7 +139,8 @@ class Pool(BaseExecutor):  # type: ignore[misc]  # APScheduler 3 has no types
 
     def _next(self) -> str | None:
         """Return the first of the jobs that wait and may begin."""
-        share, running = self._share, self._began.keys()
+        share = self._share
+        running = self._began.keys()
         hanging = {name for name, began in self._began.items() if self._hangs(began)}
         if len(running) - len(hanging) >= share.at_once or len(running) >= share.places:
             return None

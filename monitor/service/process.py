@@ -148,7 +148,8 @@ class Running(ABC):
         It has to be the same at two looks: the half of a file that is being written may well be
         a configuration, of fewer subscriptions.
         """
-        fingerprint, before = config.watch(self.path), self._seen
+        fingerprint = config.watch(self.path)
+        before = self._seen
         self._seen = fingerprint
         if fingerprint == self._read or fingerprint != before:
             return
@@ -157,7 +158,8 @@ class Running(ABC):
             self._settings = load_settings(self.path)
         except ConfigError as fault:
             log.error("configuration not applied", faults=[f.message for f in fault.faults])
-            subject, kind = Subject(SubjectKind.CONFIGURATION), IncidentKind.FAULTY
+            subject = Subject(SubjectKind.CONFIGURATION)
+            kind = IncidentKind.FAULTY
             with app.runtime.database.writing() as tx:
                 stored_incidents.open_incident(tx, subject, kind, self.clock.now(), str(fault))
         else:

@@ -45,7 +45,8 @@ log = structlog.get_logger()
 
 BETWEEN_CLEAN_UPS = timedelta(hours=6)
 # How many sources on the network are read at a time, and how many folders.
-READERS, FOLDER_READERS = 6, 2
+READERS = 6
+FOLDER_READERS = 2
 # How many outage groups are sent to at a time, and beside them how many whose server hangs.
 SENDERS = 8
 HANGING = AT_ONCE - SENDERS
@@ -241,7 +242,8 @@ class _Steps:
                 "deliveries": Pool("deliveries", Share(SENDERS, HANGING, hangs_after)),
             }
         )
-        add, do = self._add, self._do
+        add = self._add
+        do = self._do
         add(WATCH, self.watch, tick, WATCH)
         add(COMPOSE, self._compose, tick, "store")
         add(CLEAN_UP, partial(do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS, "store")
@@ -335,7 +337,8 @@ class _Steps:
                 flow.do(self.runtime, task, self._follow)
 
     def _ingest(self, source: str) -> None:
-        task, following = Task(Step.INGEST, source), list[Task]()
+        task = Task(Step.INGEST, source)
+        following = list[Task]()
         libraries = self.runtime.guarded_libraries
         awaited = self.first_look.awaited
         if source not in libraries and not libraries.isdisjoint(awaited):

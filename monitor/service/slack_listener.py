@@ -56,7 +56,8 @@ def _listen(
     """Keep the connection; an outage begins and ends an incident."""
     answers = SlackAnswers(runtime, slack)
     connection = SocketMode(slack, answers.take)
-    failures, down_since = 0, 0.0
+    failures = 0
+    down_since = 0.0
     recorded: str | None = None  # the error in the store, "" for none
     try:
         while not stopping.is_set():
@@ -78,7 +79,8 @@ def _listen(
 
 
 def _record(runtime: Runtime, error: str) -> None:
-    subject, kind = Subject(SubjectKind.SLACK_ANSWERS), IncidentKind.FAILING
+    subject = Subject(SubjectKind.SLACK_ANSWERS)
+    kind = IncidentKind.FAILING
     now = runtime.clock.now()
     with suppress(StoreError), runtime.database.writing() as tx:
         if error:

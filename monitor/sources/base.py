@@ -130,7 +130,9 @@ class Source(ABC):
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of this source; FetchError when there is nowhere to look."""
-        url, sent, dumps = self.options.url, dict(validators), self.reads_dumps()
+        url = self.options.url
+        sent = dict(validators)
+        dumps = self.reads_dumps()
         if self.options.path:
             yield from documents_in(self.options.path, dumps, self.options.follow_links)
         elif url and dumps:

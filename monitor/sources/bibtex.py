@@ -292,7 +292,8 @@ def _read_block(block: str, line: int, *, is_last: bool) -> Iterator[Entry | Rej
     """Read what begins on one line; of a broken entry, the fields that are whole."""
     at = 0
     while head := _HEAD.search(block, at):
-        kind, at = head[1].lower(), head.end()
+        kind = head[1].lower()
+        at = head.end()
         if kind in ("comment", "preamble"):
             return
         where = line + block.count("\n", 0, head.start())

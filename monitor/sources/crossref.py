@@ -118,7 +118,8 @@ class Crossref(ApiSource, AboutSource):
     def _works_in(self, document: Document) -> tuple[list[tuple[Record, Paper]], Reading]:
         """Return the records that gave papers, with these."""
         listing, reading = self._read(document)
-        now, papers = self._clock(), {paper.raw_id: paper for paper in reading.papers}
+        now = self._clock()
+        papers = {paper.raw_id: paper for paper in reading.papers}
         works = ((item, papers.get(get_text(item, "DOI").lower())) for item in listing.items)
         return [(Record(item, now), paper) for item, paper in works if paper], reading
 
@@ -137,7 +138,8 @@ class Crossref(ApiSource, AboutSource):
     def ask(self, identifiers: Sequence[str]) -> Document:
         """Ask about works, and then about the notices and articles that their records name."""
         works = list(self._works(identifiers))
-        joined, asked = self._joined(works), tuple(identifiers)
+        joined = self._joined(works)
+        asked = tuple(identifiers)
         named = cast("list[str]", sandbox.ask(self, "named", joined))
         answered: AskedWorks | None = AskedWorks(asked, says_none=True)
         if works:
@@ -369,7 +371,8 @@ def _with_notices(works: Sequence[tuple[Record, Paper]]) -> tuple[Paper, ...]:
     for record, paper in works:
         for doi in _published_dois(record):
             preprints[doi].append(("doi", paper.raw_id))
-    papers, notices = [], []
+    papers = []
+    notices = []
     for record, paper in works:
         if paper.raw_id in void:
             continue
@@ -391,9 +394,11 @@ def _is_void(record: Record, paper: Paper) -> bool:
 
 def _notice(mark: str, update: Record, work: Paper) -> Paper:
     """Return a notice as the record of its work names it."""
-    doi, own = work.raw_id, _doi(update)
+    doi = work.raw_id
+    own = _doi(update)
     own = "" if own == doi else own
-    keys, (year, day) = keys_of([("doi", own)]), _date(update, "updated")
+    keys = keys_of([("doi", own)])
+    (year, day) = _date(update, "updated")
     return Paper(
         f"{mark.capitalize()}: {work.title}",
         venue=work.venue,

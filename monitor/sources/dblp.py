@@ -84,7 +84,8 @@ class Dblp(ApiSource):
         if not _XML.match(document.content):
             return super().read(document)
         records: list[Paper | Rejected] = []
-        whole, now = True, self._clock()
+        whole = True
+        now = self._clock()
         for element in read_elements(document.content, ("hit", *TYPES), ("status",), roots=_ROOTS):
             number = len(records) + 1
             if isinstance(element, XmlError):
@@ -124,7 +125,8 @@ class Dblp(ApiSource):
 
     def paper(self, record: Record) -> Paper:
         info = record.at("info") if record.has("info") else record
-        type_, key = info.text("type"), info.plain("key", "@key")
+        type_ = info.text("type")
+        key = info.plain("key", "@key")
         if type_ == TYPES["www"]:
             raise NoPaperError("record is a home page, not a paper")
         title = _FULL_STOP.sub("", info.title("title", "title.text"))

@@ -47,7 +47,8 @@ class EuropePmc(ApiSource):
     def paper(self, record: Record) -> Paper:
         doi = record.text("doi").lower()
         published = record.date("firstPublicationDate")
-        source, name = record.text("source"), record.text("id")
+        source = record.text("source")
+        name = record.text("id")
         types = record.texts("pubTypeList.pubType") or record.text("pubType").split(";")
         types = [name.lower().replace("-", " ").strip() for name in types]
         comments = record.items(_COMMENTS)
@@ -116,7 +117,8 @@ def _given_first(name: str) -> str:
 def _notices(comments: Sequence[Record]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
     for comment in comments:
-        mark, scheme = type_of([comment.text("type")]), _SCHEMES.get(comment.text("source"), "")
+        mark = type_of([comment.text("type")])
+        scheme = _SCHEMES.get(comment.text("source"), "")
         if mark in NOTICES:
             yield mark, [(scheme, comment.text("id"))] if scheme else []
 

@@ -46,9 +46,11 @@ def documents_in(pattern: str, dumps: bool = False, follow_links: bool = False) 
     if not folder.is_dir():
         raise FetchError(f"there is no folder {folder}")
     if Path(pattern).is_file():
-        paths, within = [Path(pattern)], None
+        paths = [Path(pattern)]
+        within = None
     else:
-        paths, within = _find_matches(Path(pattern), folder), None if follow_links else folder
+        paths = _find_matches(Path(pattern), folder)
+        within = None if follow_links else folder
     for path in paths:
         # A name that is not UTF-8 cannot be stored as it is.
         name = str(path.relative_to(folder)).encode(errors="replace").decode()

@@ -58,7 +58,8 @@ class HuggingFace(ApiSource):
         name = fields.text("id")
         if not name:
             raise NoPaperError("record has no id")
-        arxiv, votes = arxiv_id(name), fields.number("upvotes")
+        arxiv = arxiv_id(name)
+        votes = fields.number("upvotes")
         links = {"code": fields.link("githubRepo"), "project": fields.link("projectPage")}
         return Paper(
             title=title,

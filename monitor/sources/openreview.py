@@ -63,7 +63,8 @@ class OpenReview(ApiSource):
     longest = timedelta(days=36_500)  # one list, newest first
 
     def paper(self, record: Record) -> Paper:
-        name, forum = record.text("id"), record.text("forum", "id")
+        name = record.text("id")
+        forum = record.text("forum", "id")
         if record.text("replyto") and name != forum:
             raise NoPaperError("record is a reply to a paper")
         content = record.at("content")

@@ -139,7 +139,8 @@ class PubMed(AboutSource):
     def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
         """Search for days with few enough records; their targets are batches of PMIDs."""
         now = self._clock()
-        last, today = parse_date(state.get(UNTIL, "")), now.date()
+        last = parse_date(state.get(UNTIL, ""))
+        today = now.date()
         fresh = min(last, now).date() if last else today - timedelta(self.options.first_days)
         first = fresh - timedelta(self.options.overlap_days) if last else fresh
         is_last = False
@@ -177,7 +178,8 @@ class PubMed(AboutSource):
         A search finds the PMIDs of DOIs.
         """
         pmids = [name for name in identifiers if name.isdigit()]
-        asked, total = AskedWorks(tuple(identifiers), assigned=tuple(pmids)), 0
+        asked = AskedWorks(tuple(identifiers), assigned=tuple(pmids))
+        total = 0
         if words := [f'"{name}"[doi]' for name in identifiers if not name.isdigit()]:
             ids, total = self._search(" OR ".join(words))
             pmids += ids
@@ -296,7 +298,8 @@ def _paper(record: Element, now: datetime) -> Paper:
     types = [_all(t).strip() for t in inner.iterfind("Article/PublicationTypeList/PublicationType")]
     type_, about = type_and_subject(list(_notices(notes)), types)
     is_retracted = any(note.get("RefType") == "RetractionIn" for note in notes)
-    pmid, version = _text_at(inner, "PMID"), _find(inner, "PMID").get("Version", "")
+    pmid = _text_at(inner, "PMID")
+    version = _find(inner, "PMID").get("Version", "")
     keywords = (text(_all(word)) for word in inner.iterfind("KeywordList/Keyword"))
     names = _find(body, "AuthorList[@Type='authors']", "AuthorList", "Book/AuthorList")
     identifiers = [

@@ -100,7 +100,8 @@ def normalise(paper: Paper) -> Paper:
 
     "RETRACTED: Title" becomes "Title", withdrawn.
     """
-    title, abstract = without_withdrawal(paper.title), without_placeholder(paper.abstract)
+    title = without_withdrawal(paper.title)
+    abstract = without_placeholder(paper.abstract)
     authors = tuple(dict.fromkeys(paper.authors))
     if (title, abstract, authors) == (paper.title, paper.abstract, paper.authors):
         return paper
@@ -123,7 +124,8 @@ def ask(
     if len(document.content) <= MAX_BYTES_HERE:
         result = call(source, method, document, arguments)
     else:
-        kind, now = type(source), source._clock()
+        kind = type(source)
+        now = source._clock()
         request = (kind, source.name, source.options, now, method, document, arguments)
         message = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
         excess = max(len(document.content) - LARGE_BYTES, 0)

@@ -161,7 +161,8 @@ def records(
             if elements > MAX_ELEMENTS:
                 raise XmlError(f"a record has more than {MAX_ELEMENTS:,} elements")
             if record is None and element.tag in names:
-                record, elements = element, 0
+                record = element
+                elements = 0
             if len(parents) == 1 and roots and element.tag not in roots:
                 begins = f"it begins with <{element.tag[:60]}>"
                 raise XmlError(f"the document holds no records of this kind: {begins}")
@@ -174,7 +175,9 @@ def records(
         if parents:
             del parents[-1][:]  # removing one at a time would shift all the others
         if record is not None:
-            record, elements, count = None, 0, count + 1
+            record = None
+            elements = 0
+            count = count + 1
             if count > MAX_RECORDS:
                 raise XmlError(f"the document has more than {MAX_RECORDS:,} records")
             yield element
@@ -269,7 +272,8 @@ def _check(first: bytes) -> None:
         raise _RootError
 
     parser = expat.ParserCreate()
-    parser.EntityDeclHandler, parser.StartElementHandler = refuse_entity, check_root
+    parser.EntityDeclHandler = refuse_entity
+    parser.StartElementHandler = check_root
     try:
         parser.Parse(first, False)
     except _RootError:
@@ -309,7 +313,8 @@ def cut_with_namespaces(text: str, names: Iterable[str]) -> Iterator[bytes]:
     root = _ROOT.search(text)
     if root is None:
         return
-    opening, closing = f"<{root[1]}{(root[2] or '').rstrip('/')}>", f"</{root[1]}>"
+    opening = f"<{root[1]}{(root[2] or '').rstrip('/')}>"
+    closing = f"</{root[1]}>"
     begin = re.compile(rf"<((?:[\w-]+:)?(?:{'|'.join(map(re.escape, names))}))(?=[\s>])")
     starts = ((match.start(), match[1]) for match in begin.finditer(text, root.end()))
     for (start, name), (end, _) in pairwise(chain(starts, [(len(text), "")])):
@@ -349,7 +354,9 @@ def balance_tags(text: str) -> str:
     last_ends = {match[1]: match.start() for match in _END_TAG.finditer(text)}
     pieces: list[str] = []
     parents: list[str] = []
-    end, has_text = 0, False  # since the innermost element began
+    end = 0
+    # Since the innermost element began.
+    has_text = False
     for token in _TOKEN.finditer(text):
         between = text[end : token.start()].replace("]]>", "]]&gt;")
         pieces.append(between)

@@ -69,7 +69,8 @@ def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:
             return None
         with closing(Database(f"sqlite:///{path}")) as replaced, replaced.reading() as tx:
             inspector = sa.inspect(tx)
-            tables, table = inspector.get_table_names(), schema.suppression
+            tables = inspector.get_table_names()
+            table = schema.suppression
             if table.name in tables:  # perhaps of a version that had fewer columns
                 there = [table.c[column["name"]] for column in inspector.get_columns(table.name)]
                 return [dict(row) for row in tx.execute(sa.select(*there)).mappings()]
@@ -134,7 +135,8 @@ def _hold(database: Database, suppressed: list[dict[str, Any]] | None, now: date
         else:
             tx.execute(sa.delete(schema.suppression))
             insert_new(tx, schema.suppression, suppressed)
-        delivery, update = schema.delivery.c, sa.update(schema.delivery)
+        delivery = schema.delivery.c
+        update = sa.update(schema.delivery)
         handed_off_at = sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant))
         unknown: dict[str, Any] = {"state": DeliveryState.UNKNOWN, "owner": "", "error": HELD}
         unknown |= {"handed_off_at": handed_off_at, "next_attempt_at": NEVER}

@@ -237,9 +237,11 @@ def find_addresses(text: str) -> tuple[Address, ...]:
 def _address(written: re.Match[str]) -> tuple[int, int, str]:
     """Return where an address begins and ends without what follows it, and its URL."""
     host = re.sub(r"\s", "", written["host"]).lower()
-    rest, end = written["rest"], written.end("rest")
+    rest = written["rest"]
+    end = written.end("rest")
     if written["name"] and (more := _continuation(host, rest, written["name"])):
-        rest, end = rest + more, written.start("name") + len(more.lstrip("~"))
+        rest = rest + more
+        end = written.start("name") + len(more.lstrip("~"))
     kept = _NEXT_SENTENCE.sub("", _without_end(rest))
     end -= len(rest) - len(kept)
     scheme = (written["scheme"] or "https").lower()
@@ -321,7 +323,8 @@ def _kind_by_host(host: str, site: str) -> str:
 
 def _kind_by_words(by_host: str, words: str) -> str:
     """Return the kind of an address, where the words before it say something else than its host."""
-    code, data = _SAYS_CODE.search(words), _SAYS_DATA.search(words)
+    code = _SAYS_CODE.search(words)
+    data = _SAYS_DATA.search(words)
     if by_host == "code" and _SAYS_REFERENCES.search(words) and not _SAYS_ONLY_CODE.search(words):
         return "other"
     if by_host == "code" and not code:

@@ -152,7 +152,8 @@ def unlatex(source: str) -> str:
         return source
     source = _BACKSLASH.sub(r"\\", source)  # Mendeley escapes the LaTeX of abstracts
     source = _ENSURED.sub(r"$\g<maths>$", source)
-    pieces, end = [], 0
+    pieces = []
+    end = 0
     for maths in _MATHS.finditer(source):
         if maths.group() == r"\$":
             continue

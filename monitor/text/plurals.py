@@ -110,7 +110,8 @@ def _irregular_plurals(noun: str) -> Iterator[str]:
 
 
 # Adjectives that are used for the noun: behavioural and behavior, with all that ends so.
-_ADJECTIVE, _NOUN = "behavioral", "behavior"
+_ADJECTIVE = "behavioral"
+_NOUN = "behavior"
 
 
 # A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 10 MB.

@@ -27,7 +27,10 @@ _CODE = (
 )
 _NAME = re.compile(rf"(?P<code>{_CODE})(?P<rest>(?:{_LONG})[a-z0-9]*|(?:{_SHORT})\d*)")
 _LETTER = re.compile(f"{_LONG}|{_SHORT}")
-_LEAST, _MOST, _LONGEST_REST = 4, 8, 4  # with fewer letters, ERα would be era, and μM mM
+# With fewer letters, ERα would be era, and μM mM.
+_LEAST = 4
+_MOST = 8
+_LONGEST_REST = 4
 
 
 def latin_name(word: str, letters: Mapping[str, str] = _LATIN) -> str:
@@ -152,7 +155,8 @@ def join_signs(text: str) -> str:
 
 
 def _raise_charge(match: re.Match[str]) -> str:
-    name, charge = match["name"], match["charge"] or match["apart"]
+    name = match["name"]
+    charge = match["charge"] or match["apart"]
     is_ion = f"{name.lower()}{charge[:-1]}{'+' if charge[-1] == '+' else '-'}" in _IONS
     if not is_ion or (match["apart"] and name in _WORDS):
         return match[0]

@@ -17,7 +17,8 @@ def without_tracking(link: str) -> str:
     """Return a link without trackers in its query and fragment, and else as it is written."""
     address, _, fragment = link.partition("#")
     page, _, query = address.partition("?")
-    query, fragment = _without_trackers(query), naming_fragment(fragment)
+    query = _without_trackers(query)
+    fragment = naming_fragment(fragment)
     return page + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
 
 
@@ -27,7 +28,8 @@ def naming_fragment(fragment: str) -> str:
     https://wicg.github.io/scroll-to-text-fragment/
     """
     place, _, query = fragment.partition(":~:")[0].partition("?")
-    place, query = _without_trackers(place), _without_trackers(query)
+    place = _without_trackers(place)
+    query = _without_trackers(query)
     return place + (f"?{query}" if query else "")
 
 

@@ -274,7 +274,8 @@ def _is_foreign_form(rules: AccessRules, asked: Asked) -> bool:
     """Return whether another site posted a form."""
     if asked.method in ("GET", "HEAD") or asked.has_token:
         return False
-    site, origin = asked.headers.get("sec-fetch-site"), asked.headers.get("origin")
+    site = asked.headers.get("sec-fetch-site")
+    origin = asked.headers.get("origin")
     if site is None and origin is None:  # every browser sends one of them with a form
         return True
     if site not in (None, "same-origin"):

@@ -57,7 +57,8 @@ class OpenConnections:
         self.limits = limits
         self._is_proxy = is_proxy
         self._networks: dict[LimitedConnection, str | None] = {}
-        self._refused, self._next_report = 0, 0.0
+        self._refused = 0
+        self._next_report = 0.0
 
     def admit(self, connection: LimitedConnection, peer: str) -> bool:
         """Count a new connection, or return False where its address or the server has too many.
@@ -91,7 +92,8 @@ class OpenConnections:
         self._refused += 1
         if now >= self._next_report:
             log.warning("connections refused", count=self._refused, address=peer)
-            self._refused, self._next_report = 0, now + REPORT_INTERVAL
+            self._refused = 0
+            self._next_report = now + REPORT_INTERVAL
 
 
 class LimitedConnection(H11Protocol):

@@ -118,7 +118,8 @@ async def _refuse(visit: Visit, asked: Asked) -> Refusal | None:
 
 async def _prove(visit: Visit, asked: Asked) -> Proof | Refusal:
     """Look at the token or the cookie of a request. A wrong one counts as a guess."""
-    site, visitor = visit.site, visit.visitor_address
+    site = visit.site
+    visitor = visit.visitor_address
     if asked.bearer and site.rules.token:
         is_right = same_secret(asked.bearer, site.rules.token)
         if not await site.guesses.wait(visitor, is_right=is_right):

@@ -46,7 +46,8 @@ def schema_of(hint: Any) -> Schema:
     """Return the schema of a value of a type, as `json_output.plain` turns it into JSON."""
     if hint in _PLAIN:
         return _PLAIN[hint]
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin in (Union, UnionType):
         return {"anyOf": [schema_of(argument) for argument in arguments]}
     if origin is Literal:

@@ -29,7 +29,8 @@ DAYS = 90
 # With more, a day is thinner than two pixels on a phone.
 MAX_DAYS = 180
 # Pixels: the highest bar ends at the top, and all stand on the floor.
-_TOP, _FLOOR = 36, 160
+_TOP = 36
+_FLOOR = 160
 _MAX_DATES = 4
 # Percent of the width that a date takes on a phone.
 _DATE_WIDTH = 18
@@ -37,7 +38,8 @@ _MAX_LINES = 4
 # Percent of the width that a day takes at most, so that a new plot is not one wide block.
 _WIDEST = 6
 # Percent of the width that the counts take, so that they have room on a phone.
-_MARGIN, _DIGIT = 3, 2
+_MARGIN = 3
+_DIGIT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ def _describe(day: DayCount) -> str:
 
 def _summary(days: Sequence[DayCount]) -> str:
     """Return the plot as sentences: the sum, the most, thin days and gaps."""
-    first, last = days[0].day, days[-1].day
+    first = days[0].day
+    last = days[-1].day
     most = max(days, key=lambda day: day.papers or 0)
     papers = format_count(sum(day.papers or 0 for day in days), "paper")
     text = f"{papers} from {first} to {last}; the most, {most.papers or 0:,}, on {most.day}."

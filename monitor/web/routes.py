@@ -21,7 +21,8 @@ from monitor.web.shared_pages import SharedPages
 from monitor.web.site import Problem, Visit
 
 # A form has a few short fields; uploads are refused.
-MAX_FIELDS, MAX_BYTES = 50, 64 * 1024
+MAX_FIELDS = 50
+MAX_BYTES = 64 * 1024
 # Starlette decodes the fields by any codec of Python that a `charset` names. That of Punycode takes
 # the square of their length, and some raise errors. Browsers send none (RFC 7578, 5.1.2).
 _CHARSET = re.compile(rb";[^;]*charset[^;]*", re.IGNORECASE)

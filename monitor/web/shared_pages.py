@@ -23,7 +23,8 @@ from monitor.web.site import Visit
 # How long an answer is kept while the store stays the same: so late is what time alone changes.
 KEPT = timedelta(seconds=5)
 # Larger answers, and the oldest of more than these, are only shared while they are made.
-MAX_BYTES, MAX_ANSWERS = 200_000, 100
+MAX_BYTES = 200_000
+MAX_ANSWERS = 100
 
 
 class _Key(NamedTuple):
@@ -70,7 +71,8 @@ class SharedPages:
             visit.can_log_out,
             await run_in_threadpool(self._database.mark),
         )
-        now, making = self._clock.now(), self._made.get(key)
+        now = self._clock.now()
+        making = self._made.get(key)
         if making is None or (making.task.done() and abs(now - making.began_at) > KEPT):
             task = asyncio.create_task(_make(make, _impersonal(visit)))
             making = _Making(now, task)

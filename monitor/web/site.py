@@ -41,7 +41,8 @@ from monitor.web.guesses import Guesses
 T = TypeVar("T")
 
 # Cookies: the operator's session, and the zone in which a visitor sees times.
-SESSION, ZONE = "paper-monitor", "zone"
+SESSION = "paper-monitor"
+ZONE = "zone"
 API = "/api/"
 # Names in a list to choose from: more would be longer than the page.
 MOST_LISTED = 200
@@ -49,7 +50,8 @@ BAR_WITHOUT_TEXT = "at_least= is the bar of a text: write like= with the text."
 
 # Pages that take much work are made one at a time: several at once would take more memory, and no
 # less time. Searches have a thread of their own, so that other pages do not wait for them.
-PAGES, SEARCHES = "pages", "searches"
+PAGES = "pages"
+SEARCHES = "searches"
 
 
 class Site:
@@ -230,7 +232,8 @@ class Visit(Request):
 
         Libraries of others, and what is read for these, are the affair of their readers.
         """
-        titles, sources = self.runtime.source_titles, self.runtime.sources
+        titles = self.runtime.source_titles
+        sources = self.runtime.sources
         libraries = self.libraries
         return {
             name: titles[name]
@@ -281,7 +284,8 @@ class Visit(Request):
 
     def chosen_zone(self) -> str:
         """Return the zone that the viewer chose, or the server's."""
-        chosen, own = self.cookie(ZONE), self.runtime.settings.timezone
+        chosen = self.cookie(ZONE)
+        own = self.runtime.settings.timezone
         try:
             return valid_zone(chosen) if chosen else own
         except ValueError:

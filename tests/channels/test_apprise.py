@@ -37,8 +37,10 @@ from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_serv
 
 TEMPLATES = JinjaTemplates()
 SECRET = "Aabcdef12345678"
-SENT, UNKNOWN = (DeliveryState.SENT, False), (DeliveryState.UNKNOWN, False)
-FAILED, DOWN = (DeliveryState.FAILED, False), (DeliveryState.RETRY, True)
+SENT = (DeliveryState.SENT, False)
+UNKNOWN = (DeliveryState.UNKNOWN, False)
+FAILED = (DeliveryState.FAILED, False)
+DOWN = (DeliveryState.RETRY, True)
 AGAIN = (DeliveryState.RETRY, False)
 
 

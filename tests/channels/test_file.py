@@ -157,7 +157,8 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
-    folder, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    folder = tmp_path / "out"
+    elsewhere = tmp_path / "elsewhere"
     for made in (folder, elsewhere):
         made.mkdir()
     (elsewhere / "2026-11-21.html").write_text("theirs")
@@ -174,7 +175,8 @@ def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
-    folder, elsewhere = tmp_path / "out", tmp_path / "theirs.html"
+    folder = tmp_path / "out"
+    elsewhere = tmp_path / "theirs.html"
     elsewhere.write_text("theirs")
     elsewhere.chmod(0o777)
     (folder / "ada").mkdir(parents=True)

@@ -68,7 +68,8 @@ SENTENCES = TEXTS.map(lambda text: f"We propose {text}. It works. " * 5)
 
 @st.composite
 def papers(draw: st.DrawFn, number: int) -> DigestPaper:
-    title, reason = draw(TEXTS), draw(TEXTS)
+    title = draw(TEXTS)
+    reason = draw(TEXTS)
     return DigestPaper(
         paper_id=number,
         revision=1,

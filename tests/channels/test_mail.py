@@ -55,7 +55,8 @@ def header_lines(content: bytes) -> dict[str, str]:
 
 def test_E9_the_message_byte_by_byte() -> None:
     """What `multipart` writes is in `test_mime`."""
-    part, boundary = rendered(digest(1)), "=_9bfb787c56930adc83b0fdf17a5c23e5"
+    part = rendered(digest(1))
+    boundary = "=_9bfb787c56930adc83b0fdf17a5c23e5"
     body = part.body
     assert body["subject"] == "1 paper: agents · 21 Nov" and "Paper 0\n" in body["text"]
     head = (

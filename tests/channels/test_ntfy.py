@@ -26,8 +26,10 @@ from tests.servers.web import misbehaving_server
 
 TEMPLATES = JinjaTemplates()
 PAGE = "https://papers.example.org/digests/ada/2026-11-21"
-SENT, UNKNOWN = (DeliveryState.SENT, False), (DeliveryState.UNKNOWN, False)
-FAILED, DOWN = (DeliveryState.FAILED, False), (DeliveryState.RETRY, True)
+SENT = (DeliveryState.SENT, False)
+UNKNOWN = (DeliveryState.UNKNOWN, False)
+FAILED = (DeliveryState.FAILED, False)
+DOWN = (DeliveryState.RETRY, True)
 AGAIN = (DeliveryState.RETRY, False)
 
 

@@ -80,8 +80,10 @@ def test_few_pages_have_one_index(tmp_path: Path) -> None:
 
 
 def test_a_delivery_opens_no_page_of_earlier_months_and_writes_none_anew(filled: Path) -> None:
-    page, month = filled / "ada" / "2026-06-15.html", filled / "index-2026-06.html"
-    facts, written = page.stat(), month.stat()
+    page = filled / "ada" / "2026-06-15.html"
+    month = filled / "index-2026-06.html"
+    facts = page.stat()
+    written = month.stat()
     page.write_bytes(page.read_bytes().replace(b"Digest of", b"Secret of"))
     os.utime(page, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     send(pages(filled), digest(period="2026-11-22"))
@@ -205,7 +207,8 @@ def test_only_pages_that_this_channel_wrote_are_deleted(tmp_path: Path) -> None:
 def test_links_are_not_followed_and_not_deleted(tmp_path: Path, what: str) -> None:
     ours = pages(tmp_path / "out")
     send(ours, digest(700, full=1))
-    page, elsewhere = ours.page(planned(ours)), tmp_path / "elsewhere"
+    page = ours.page(planned(ours))
+    elsewhere = tmp_path / "elsewhere"
     moved = {"page": page, "further page": page.with_name("2026-11-21-page-2.html")}
     link = moved.get(what, page.parent)
     link.rename(elsewhere).chmod(0o700)

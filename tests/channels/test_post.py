@@ -28,8 +28,10 @@ from tests.servers.web import MisbehavingServer, misbehaving_server
 
 HOOK = "/hooks/a-secret-path"
 TOKEN = "a-secret-token"
-SENT, UNKNOWN = (DeliveryState.SENT, False), (DeliveryState.UNKNOWN, False)
-FAILED, DOWN = (DeliveryState.FAILED, False), (DeliveryState.RETRY, True)
+SENT = (DeliveryState.SENT, False)
+UNKNOWN = (DeliveryState.UNKNOWN, False)
+FAILED = (DeliveryState.FAILED, False)
+DOWN = (DeliveryState.RETRY, True)
 
 
 @pytest.fixture(autouse=True)
@@ -283,7 +285,8 @@ def test_the_proxy_of_the_environment_is_used_and_private_hosts_behind_it_refuse
 def test_a_certificate_must_be_known(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, to_whom: str
 ) -> None:
-    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     with misbehaving_server(context) as web:

@@ -118,7 +118,8 @@ def test_what_may_have_arrived_is_tried_until_give_up_after_its_first_hand_off(
 ) -> None:
     """Time in which the line was down does not count, and attempts are not counted."""
     lost = replace(UNCLEAR, id=number, attempts=attempts)
-    now, outage = AT + timedelta(minutes=age), timedelta(minutes=min(age, down))
+    now = AT + timedelta(minutes=age)
+    outage = timedelta(minutes=min(age, down))
     outcome, at = decide(lost, RETRY, now, down=outage)
     until = give_up_at(lost, down=outage)
     assert until == AT + timedelta(hours=48) + outage

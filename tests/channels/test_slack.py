@@ -210,8 +210,10 @@ def test_L03_one_line_that_slack_finds_too_long_has_failed(slack: SlackServer) -
 
 
 # S10, S11: what each code means; `True` is the fault of the line, which is down for all.
-REFUSED, DOWN = (DeliveryState.FAILED, False), (DeliveryState.RETRY, True)
-LATER, UNCLEAR_END = (DeliveryState.RETRY, False), (DeliveryState.UNKNOWN, False)
+REFUSED = (DeliveryState.FAILED, False)
+DOWN = (DeliveryState.RETRY, True)
+LATER = (DeliveryState.RETRY, False)
+UNCLEAR_END = (DeliveryState.UNKNOWN, False)
 BY_TOKEN = {
     REFUSED: "channel_not_found not_in_channel is_archived restricted_action "
     "restricted_action_read_only_channel restricted_action_thread_only_channel a_new_code "

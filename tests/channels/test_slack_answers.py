@@ -177,7 +177,8 @@ def test_S13_a_press_that_comes_twice_is_one_answer_and_can_be_taken_back(
     heard: App, slack: SlackServer, socket: SlackSocket
 ) -> None:
     post = slack.posts[0]
-    up, grace = press(post, "up"), {"id": "U0GRACE"}
+    up = press(post, "up")
+    grace = {"id": "U0GRACE"}
     for payload in (up, up, press(post, "up", user=grace)):
         socket.press(payload)
     wait(lambda: len(slack.whispers) == 3)
@@ -277,7 +278,8 @@ class Seconds:
     """A clock that stands until a test moves it, and counts who looks at it."""
 
     def __init__(self) -> None:
-        self.now, self.looks = 1000.0, 0
+        self.now = 1000.0
+        self.looks = 0
 
     def __call__(self) -> float:
         self.looks += 1
@@ -348,7 +350,8 @@ def test_L07_a_request_that_slack_did_not_sign_just_now_is_refused(
     asked: tuple[App, httpx.Client], slack: SlackServer
 ) -> None:
     app, client = asked
-    payload, now = press(slack.posts[0], "up"), int(time.time())
+    payload = press(slack.posts[0], "up")
+    now = int(time.time())
     good = signed(payload)
     for forged in (
         signed(payload, secret="another secret"),

@@ -242,7 +242,8 @@ def test_E27_each_phase_has_a_time_of_its_own(smtp: ScriptedSmtp, phase: str) ->
     """The phase that keeps us waiting is over in its time, and the longer ones are not waited."""
     smtp.script[phase].append(Patient(60, "250 late"))
     patient = dict.fromkeys(BEFORE_THE_DOT, 60.0) | {phase: 0.1}
-    ours, commit = server(smtp.port, timeouts=timeouts(**patient)), Commit()
+    ours = server(smtp.port, timeouts=timeouts(**patient))
+    commit = Commit()
     outcome = in_thread(lambda: ours.send(letter(), commit))()
     assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, BEFORE_THE_DOT[phase])
     assert commit.calls == 0
@@ -254,7 +255,8 @@ def test_E27_E33_a_server_that_stops_reading_the_text_is_tried_again(smtp: Scrip
     smtp.script["data"].append(Deaf("354 go on"))
     long = replace(letter(), content=b"x" * 62 + b"\r\n")
     long = replace(long, content=long.content * 300_000)
-    ours, commit = server(smtp.port, timeouts=timeouts(data=60, block=0.1)), Commit()
+    ours = server(smtp.port, timeouts=timeouts(data=60, block=0.1))
+    commit = Commit()
     outcome = in_thread(lambda: ours.send(long, commit))()
     assert (outcome.state, outcome.channel_down, commit.calls) == (DeliveryState.RETRY, False, 0)
     assert ours.send(letter(), Commit()).state is DeliveryState.SENT
@@ -286,7 +288,8 @@ def test_M02_M03_M04_E28_the_first_digit_of_an_answer_counts_for_its_letter_alon
     smtp: ScriptedSmtp, phase: str, reply: Any, state: DeliveryState
 ) -> None:
     smtp.script[phase].append(reply)
-    ours, commit = server(smtp.port), Commit()
+    ours = server(smtp.port)
+    commit = Commit()
     outcome = ours.send(letter(), commit)
     assert (outcome.state, outcome.channel_down) == (state, False)
     if state is not DeliveryState.SENT:

@@ -13,7 +13,8 @@ from tests.channels.test_smtp import letter, server
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.smtp import ScriptedSmtp
 
-ADA, PAPERS = "ada@example.org", "papers@example.org"
+ADA = "ada@example.org"
+PAPERS = "papers@example.org"
 
 UNKNOWN = [
     # Gmail
@@ -63,7 +64,8 @@ NOT_UNKNOWN = [
 
 
 def says(reply: str, *, to_recipient: bool = True) -> bool:
-    code, text = int(reply[:3]), reply[4:]
+    code = int(reply[:3])
+    text = reply[4:]
     return says_unknown(code, text, PAPERS, ADA, to_recipient=to_recipient)
 
 

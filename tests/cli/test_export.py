@@ -194,7 +194,8 @@ def test_the_latex_of_a_record_is_read_and_formulas_stay_for_TeX() -> None:
     assert entry["title"] == f"{{{tex}}}" and entry["author"] == "Erdős, Pál"
     assert entry["abstract"] == r"Sand costs 10\% of x₁, by Étienne \& others"
     plain = "Sand costs 10% of x₁, by Étienne & others"
-    [reference], [item] = rispy.loads(written("ris", paper)), csl(paper)
+    [reference] = rispy.loads(written("ris", paper))
+    [item] = csl(paper)
     assert (reference["abstract"], item["abstract"], item["title"]) == (plain, plain, plain)
     assert item["author"] == [{"family": "Erdős", "given": "Pál"}]
 
@@ -362,7 +363,8 @@ def test_ris_has_the_tags_of_the_standard_and_names_as_reference_managers_read_t
     text = written(
         "ris", Paper("A", authors=people, affiliations=places, pdf_url="https://x.org/1")
     )
-    [reference], [again] = rispy.loads(text), papers_in(Ris, text)
+    [reference] = rispy.loads(text)
+    [again] = papers_in(Ris, text)
     assert (again.authors, again.affiliations) == (people, places)
     assert (again.url, reference["author_address"]) == ("https://x.org/1", "; ".join(places))
     assert reference["file_attachments1"] == "https://x.org/1"

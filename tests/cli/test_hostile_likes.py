@@ -125,7 +125,8 @@ def test_check_says_what_is_wrong_with_each_file(house: House, say: Say, faults:
         for name, fault in faults.items():
             where = f"topics.{name.replace('.', '-')}"
             if not (house.folder / name).is_file():
-                where, fault = f"{where}.like.file", "there is no file"
+                where = f"{where}.like.file"
+                fault = "there is no file"
             assert name in warnings[where] and fault in warnings[where], warnings[where]
         house.ingest(AGENTS, BANDITS)
 

@@ -15,8 +15,11 @@ from tests.house import AGENTS, APART, SATURDAY, House, newest_mail
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, public_pages
 
-ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
-TODAY, TOMORROW = "Sat 21 Nov 08:00", "Sun 22 Nov 08:00"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+OP = "op@example.org"
+TODAY = "Sat 21 Nov 08:00"
+TOMORROW = "Sun 22 Nov 08:00"
 AFTER_PAUSE = "paused until 25 Nov 2026, then Wed 25 Nov 08:00"
 OWN_PAUSE = "paused until 28 Nov 2026 06:00, then Sat 28 Nov 08:00"
 

@@ -15,7 +15,8 @@ from tests.house import SATURDAY, House
 from tests.servers.smtp import Drop, ScriptedSmtp
 
 NOW = SATURDAY.isoformat()
-ADA, BOB = "ada@example.org", "bob@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
 
 
 def test_a_test_is_a_delivery_and_says_what_became_of_it(

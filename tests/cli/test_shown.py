@@ -69,7 +69,8 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
     assert (document["papers"], document["new"]) == (229, 229)
     for digest in document["digests"]:
         page = Path(digest.pop("path")).relative_to(house.folder / "other")
-        of, papers = digest.pop("subscription"), f"{digest.pop('papers')} papers"
+        of = digest.pop("subscription")
+        papers = f"{digest.pop('papers')} papers"
         assert any(of == a and b.startswith(papers) and str(page) == c for a, b, c in digests)
         assert digest == {}
 

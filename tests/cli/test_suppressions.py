@@ -8,7 +8,8 @@ from tests.cli.conftest import Say
 from tests.house import AGENTS, House
 from tests.servers.smtp import ScriptedSmtp
 
-ADA, BOB = "ada@example.org", "bob@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
 NOW = "2026-11-21T07:00:00+00:00"
 
 

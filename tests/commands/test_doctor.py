@@ -107,7 +107,8 @@ def test_doctor_and_status_say_that_a_disk_is_nearly_full(
     usage = namedtuple("usage", "total used free")
     for free, is_short in ((200 << 20, False), ((200 << 20) - 1, True), (1 << 20, True)):
         monkeypatch.setattr("monitor.commands.status.disk_usage", lambda _, b=free: usage(9, 9, b))
-        check, problems = examined(house)["disk"], house.problems()
+        check = examined(house)["disk"]
+        problems = house.problems()
         assert (check.ok, problems == ()) == (not is_short, not is_short), "one threshold for both"
     assert "free at least 200 MB" in check.message
     [problem] = problems
@@ -162,7 +163,8 @@ def test_files_that_everyone_can_read_are_a_warning(folder: int, mode: int, warn
     with tempfile.TemporaryDirectory() as made:  # everyone may enter the folders above it
         house = House(Path(made))
         house.run()
-        store, config = house.folder / "data" / "monitor.db", house.config
+        store = house.folder / "data" / "monitor.db"
+        config = house.config
         for path in (store, config):
             path.chmod(mode)
             path.parent.chmod(folder)

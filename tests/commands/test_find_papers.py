@@ -93,7 +93,8 @@ def expected(store: Database, word: str, wanted: PaperFilter) -> list[int]:
 
 def turned(runtime: Runtime, query: str, wanted: PaperFilter, limit: int) -> list[int]:
     """Turn the pages to the last, which is the only one that may be short."""
-    found, below = [], None
+    found = []
+    below = None
     while True:
         page = find_page(runtime, query, wanted, below, limit)
         found += [stored.id for stored in page.papers]
@@ -137,7 +138,8 @@ def test_pages_have_what_a_plain_reading_finds(runtime: Runtime) -> None:
         assert turned(runtime, word, wanted, 4) == found, (name, word)
     index(runtime.database)
     for name, word in cases:
-        wanted, found = PaperFilter(**WANTED[name]), plain[name, word]
+        wanted = PaperFilter(**WANTED[name])
+        found = plain[name, word]
         assert turned(runtime, word, wanted, 7) == found, (name, word)
         for limit in (3, PAPERS):
             page = find_page(runtime, word, wanted, limit=limit, counted=True)

@@ -75,7 +75,8 @@ def test_the_command_walks_through_the_login_and_ends_with_its_json(
 ) -> None:
     by_oauth(house, endpoint, mx, {**GOOGLE, "client_secret": "${CLIENT_SECRET}"})
     person = Person(endpoint)
-    env, pipe = {"CLIENT_SECRET": CLIENT_SECRET}, subprocess.PIPE
+    env = {"CLIENT_SECRET": CLIENT_SECRET}
+    pipe = subprocess.PIPE
     with house.process("mail", "login", "--json", env=env, stdin=pipe) as process:
         assert process.stdin and process.stdout and process.stderr
         for line in process.stderr:

@@ -46,7 +46,8 @@ def test_examples_are_named_as_the_folder_of_the_configuration_sees_them(
     main = MAIN.format(include=f"[people/*.yaml, ../a.yaml, {elsewhere}]")
     path = write(main, "main/monitor.yaml")
     topic = "topics: {{{0}: {{like: {{file: {1}}}}}}}"
-    absolute, home = tmp_path / "main" / "x.bib", Path("~/x.bib").expanduser()
+    absolute = tmp_path / "main" / "x.bib"
+    home = Path("~/x.bib").expanduser()
     files = (
         ("main/people/c.yaml", "./refs.bib", "people/refs.bib"),
         ("main/people/d.yaml", str(absolute), str(absolute)),

@@ -58,7 +58,8 @@ EVERYTHING = """
 def test_everything_that_design_shows_is_understood(load: Load, tmp_path: Path) -> None:
     (tmp_path / "dumps").mkdir()
     settings = load(EVERYTHING)
-    ada, lab = settings.subscriptions["ada"], settings.subscriptions["lab"]
+    ada = settings.subscriptions["ada"]
+    lab = settings.subscriptions["lab"]
 
     assert settings.file == tmp_path / "monitor.yaml"
     assert settings.store == "postgresql+psycopg://monitor:hush@db/monitor"
@@ -105,7 +106,8 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
         channels: {pages: {kind: file, path: out}}
         subscriptions: {lab: {topics: agents, channels: pages}}
     """)
-    lab, agents = settings.subscriptions["lab"], settings.topics["agents"]
+    lab = settings.subscriptions["lab"]
+    agents = settings.topics["agents"]
 
     assert settings.store == f"sqlite:///{tmp_path}/data/monitor.db"
     assert (settings.timezone, settings.contact, settings.templates) == ("UTC", "", None)

@@ -220,7 +220,8 @@ sources:
 
 
 def test_a_secret_in_plain_text_is_a_warning_with_the_line_to_write(load: Load) -> None:
-    key, url = "hush" * 5, "https://hush.example.org/hook"
+    key = "hush" * 5
+    url = "https://hush.example.org/hook"
     found = load(SECRETS.replace("KEY", key).replace("URL", url)).warnings
     plain = {doubt.where: doubt.message for doubt in found if "in plain text" in doubt.message}
     assert plain.keys() == {

@@ -40,7 +40,8 @@ from tests.config.conftest import Faults, Load, Write, check
 )
 def test_lists_become_the_same_tree(load: Load, lists: str, query: str) -> None:
     topic = load(f"topics: {{t: {{{lists}}}}}").topics["t"].topic()
-    ours, theirs = parse_query(topic.query), parse_query(query)
+    ours = parse_query(topic.query)
+    theirs = parse_query(query)
     assert (ours.root, ours.weights) == (theirs.root, theirs.weights)
 
 

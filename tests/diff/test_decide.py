@@ -59,7 +59,8 @@ def test_the_same_text_again_is_known():
     assert decision.why == "same title, authors not given, abstracts agree to 100%"
 
 
-ADA, GRACE = ("Ada Lovelace",), ("Grace Hopper",)
+ADA = ("Ada Lovelace",)
+GRACE = ("Grace Hopper",)
 LEGS = "Damping Load Swing on Walking Machines"
 
 
@@ -109,7 +110,8 @@ def test_another_sources_wording_is_no_revision():
     assert decide(Paper(TITLE, REWORKED), old).kind is None
 
 
-PAGE_OF_TODAY, VOLUME = "https://example.org/today", "https://example.org/proceedings"
+PAGE_OF_TODAY = "https://example.org/today"
+VOLUME = "https://example.org/proceedings"
 MISSPELT = "Learning to Plan with Langauge Agents in Open Worlds"
 
 

@@ -50,7 +50,8 @@ def test_the_metadata_of_a_preprint() -> None:
 
 @pytest.mark.parametrize("type_", VENUES)
 def test_a_venue_has_the_name_that_tells_the_type(type_: WorkType) -> None:
-    paper, (tag, field) = OF_EACH_KIND[type_], VENUES[type_]
+    paper = OF_EACH_KIND[type_]
+    (tag, field) = VENUES[type_]
     place = paper.venue or "arXiv"
     assert dict(citation_tags(paper))[tag] == place
     assert parse_qs(context_object(paper))[field] == [place]
@@ -89,7 +90,8 @@ def test_a_context_object_keeps_to_the_formats_of_the_standard(paper: Paper) -> 
     written = context_object(paper)
     assert re.fullmatch(r"[A-Za-z0-9_.~%&=/:-]+", written), "UTF-8, percent-encoded"
     fields = parse_qs(written, strict_parsing=True, errors="strict")
-    [version], [format] = fields.pop("ctx_ver"), fields.pop("rft_val_fmt")
+    [version] = fields.pop("ctx_ver")
+    [format] = fields.pop("rft_val_fmt")
     assert version == "Z39.88-2004"
     prefix, _, scheme = format.rpartition(":")
     assert prefix == "info:ofi/fmt:kev:mtx" and scheme in _KEYS

@@ -32,7 +32,8 @@ def test_a_paper_stands_once_under_its_best_topic_and_names_the_others() -> None
 
 
 def test_only_the_topic_to_which_a_model_added_a_paper_names_it() -> None:
-    found, added = news(topic="narrow", score=3), news(topic="wide")
+    found = news(topic="narrow", score=3)
+    added = news(topic="wide")
     made = digest([found, structs.replace(added, added_by="minilm")])
     [entry] = made.groups[0].entries
     named = {of.topic: [why.words for why in of.why if why.field == MODEL] for of in entry.matched}

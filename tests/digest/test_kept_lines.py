@@ -101,7 +101,8 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
 
 @pytest.mark.parametrize("name", OF_A_PAPER)
 def test_what_differs_in_any_field_is_written_as_if_alone(name: str):
-    shared, undated = JinjaTemplates(), structs.replace(PAPER, published=None)
+    shared = JinjaTemplates()
+    undated = structs.replace(PAPER, published=None)
     zones = [replace(digest(), timezone=name) for name in ("Asia/Tokyo", "America/New_York")]
     entries = [*varied(entry_of()), *varied(entry_of(undated))]
     cases: list[dict[str, object]]
@@ -114,7 +115,8 @@ def test_what_differs_in_any_field_is_written_as_if_alone(name: str):
 
 
 def test_a_line_is_written_once_until_it_is_released() -> None:
-    templates, written = JinjaTemplates(), []
+    templates = JinjaTemplates()
+    written = []
     templates._text.filters["byline"] = lambda entry, zone: written.append(entry) or "Ada"
     for times in (1, 2):
         for _ in range(3):

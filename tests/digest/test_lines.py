@@ -112,7 +112,8 @@ def test_the_first_word_may_be_any_and_names_are_known_in_the_plural():
 
 def test_of_several_notes_the_first_with_a_line_is_chosen():
     organization = SiteNote("Hugging Face", organization="Caltech")
-    line, invented = SiteNote("Semantic Scholar", line=GOOD), SiteNote("A", line=GOOD + " 99")
+    line = SiteNote("Semantic Scholar", line=GOOD)
+    invented = SiteNote("A", line=GOOD + " 99")
     assert choose_note([invented, organization, line], TITLE, ABSTRACT) == line
     assert choose_note([invented, organization], TITLE, ABSTRACT) == organization
     assert choose_note([invented], TITLE, ABSTRACT) is None

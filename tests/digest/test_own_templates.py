@@ -67,7 +67,8 @@ def test_ours_have_no_faults(tmp_path: Path):
 def test_a_changed_template_counts_at_the_next_rendering_also_where_it_is_included(tmp_path: Path):
     paper = tmp_path / "mail" / "paper.txt.j2"
     paper.parent.mkdir()
-    templates, seen = JinjaTemplates(tmp_path), []
+    templates = JinjaTemplates(tmp_path)
+    seen = []
     for number, text in enumerate(("first", "second")):
         paper.write_text(text)
         os.utime(paper, (number, number))

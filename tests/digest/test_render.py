@@ -47,7 +47,8 @@ def whole(made: Digest, name: str, full: int = 25) -> str:
 
 def elements(html: str) -> list[tuple[str, dict[str, str]]]:
     """Return the name and attributes of each element."""
-    parser, found = HTMLParser(), []
+    parser = HTMLParser()
+    found = []
     parser.handle_starttag = lambda tag, attrs: found.append((tag, dict(attrs)))
     parser.feed(html)
     return found

@@ -43,7 +43,9 @@ def test_what_all_papers_share_is_one_sentence():
 
 
 def test_what_papers_share_is_found_once_for_all_forms_of_a_digest():
-    find_shared, first, second = SaidOfDigest(), listed(6, topics=2), listed(3)
+    find_shared = SaidOfDigest()
+    first = listed(6, topics=2)
+    second = listed(3)
     of_all = find_shared(first, ZONE)
     of_groups = [find_shared(group, ZONE, of_all) for group in first.groups]
     assert (of_all, of_groups[0]) == (

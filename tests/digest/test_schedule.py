@@ -13,7 +13,8 @@ from tests.digest.zones import changes, kinds, walk
 from tests.digest.zones import schedules as schedules_of
 
 ZONES = sorted(z for z in available_timezones() if "/" in z and not z.startswith(("Etc/", "posix")))
-BERLIN, LORD_HOWE = "Europe/Berlin", "Australia/Lord_Howe"
+BERLIN = "Europe/Berlin"
+LORD_HOWE = "Australia/Lord_Howe"
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -131,7 +132,9 @@ def test_the_cron_lines_that_the_messages_name_are_schedules() -> None:
 
 @pytest.mark.parametrize("schedule", ["daily 01:30", "30 1 * * *", "30 * * * *"])
 def test_D01_a_time_that_comes_twice_is_due_once_the_first_time(schedule: str) -> None:
-    zone, day = "America/New_York", utc("2026-11-01T04:45")  # 00:45 EDT; 01:30 at 05:30Z, 06:30Z
+    zone = "America/New_York"
+    # 00:45 EDT; 01:30 is at 05:30Z and at 06:30Z.
+    day = utc("2026-11-01T04:45")
     first = next_due(parse_schedule(schedule), zone, day)
     assert first.due_at == utc("2026-11-01T05:30")
     again = latest_due(parse_schedule(schedule), zone, first.due_at, utc("2026-11-01T06:59"))
@@ -186,7 +189,8 @@ def test_D04_a_change_of_zone_repeats_and_skips_no_date(
 ) -> None:
     schedule = parse_schedule("daily 08:00")
     periods: dict[str, None] = {}
-    last, now = utc("2026-11-18T12:00"), utc("2026-11-18T12:00")
+    last = utc("2026-11-18T12:00")
+    now = utc("2026-11-18T12:00")
     while now < utc("2026-11-25T12:00"):
         slot = latest_due(schedule, before if now < utc(change_at) else after, last, now)
         if slot:

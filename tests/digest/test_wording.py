@@ -129,12 +129,10 @@ def test_a_digest_is_called_by_its_title_or_by_how_many_papers_it_has() -> None:
     assert about.name_digest(named) == "Agents"
 
 
-NEW, OLDER, REVISED, WITHDRAWN = (
-    ChangeKind.NEW,
-    ChangeKind.OLDER,
-    ChangeKind.REVISED,
-    ChangeKind.WITHDRAWN,
-)
+NEW = ChangeKind.NEW
+OLDER = ChangeKind.OLDER
+REVISED = ChangeKind.REVISED
+WITHDRAWN = ChangeKind.WITHDRAWN
 
 
 @pytest.mark.parametrize(
@@ -311,7 +309,8 @@ def test_notes_are_neither_long_nor_many() -> None:
 
 
 def test_remarks_are_no_problems_also_in_digests_of_earlier_versions() -> None:
-    parked, ordered = "The topic “x” is parked.", "Sorted by 3 papers that you marked."
+    parked = "The topic “x” is parked."
+    ordered = "Sorted by 3 papers that you marked."
     now = digest([], notes=(parked, ordered), remarks=(ordered,))
     before = digest([], notes=("Ordered by 3 papers you marked.", "Left out: 1 paper.", parked))
     assert list(map(about.is_problem, about.digest_notes(now))) == [True, False]
@@ -669,7 +668,8 @@ def test_a_paper_listed_by_title_has_what_is_known_below_it_or_nothing() -> None
 
 
 def test_the_number_of_papers_stands_once_in_heading_and_opening() -> None:
-    one, two = digest([news()]), digest([news(), news(number=2, topic="rl")])
+    one = digest([news()])
+    two = digest([news(), news(number=2, topic="rl")])
     assert (about.name_digest(one), about.opening(one)) == ("1 new paper", "Since Thu 19 Nov 08:00")
     assert about.opening(two) == "In 2 topics since Thu 19 Nov 08:00"
     titled = replace(two, about=AboutSubscription(title="Ada"))

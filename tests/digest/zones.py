@@ -18,7 +18,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from monitor.digest.schedule import latest_due, parse_schedule
 
-FIRST, LAST = datetime(2020, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC)
+FIRST = datetime(2020, 1, 1, tzinfo=UTC)
+LAST = datetime(2038, 1, 1, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)
 _LOOK = timedelta(days=1)
 
@@ -39,10 +40,13 @@ def offset(zone: str, at: datetime) -> timedelta:
 @cache
 def changes(zone: str) -> tuple[Change, ...]:
     """Return the changes of a zone's clocks, each to the minute."""
-    found, at, current = [], FIRST, offset(zone, FIRST)
+    found = []
+    at = FIRST
+    current = offset(zone, FIRST)
     while at < LAST:
         if (now := offset(zone, at + _LOOK)) != current:
-            low, high = at, at + _LOOK
+            low = at
+            high = at + _LOOK
             while high - low > timedelta(minutes=1):
                 middle = low + (high - low) // 2
                 low, high = (low, middle) if offset(zone, middle) != current else (middle, high)
@@ -73,7 +77,8 @@ def schedules(zone: str) -> set[str]:
 
 def walk(zone: str, schedule: str, start: datetime, end: datetime) -> Iterator[str]:
     """Ask every half hour as the service would, and yield what is wrong."""
-    parsed, last = parse_schedule(schedule), start
+    parsed = parse_schedule(schedule)
+    last = start
     dates: list[date] = []
     now = start
     while now < end:

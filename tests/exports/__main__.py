@@ -33,7 +33,8 @@ def main() -> int:
     papers = [*of_dumps(), *OF_EACH_KIND.values(), *hostile()]
     if options.papers:
         papers += with_odd_letters(options.papers, options.count - len(papers))
-    records, wrong = found(papers), 0
+    records = found(papers)
+    wrong = 0
     years = sum(cite(paper).year is not None for paper in papers)
     sys.stdout.write(f"{len(papers)} papers, {years} with a year\n")
     with tempfile.TemporaryDirectory() as folder:
@@ -41,7 +42,8 @@ def main() -> int:
             if not reader.is_installed:
                 sys.stdout.write(f"{reader.name:<22} DID NOT RUN: {reader.program} is missing\n")
                 continue
-            text, begun = "".join(export(records, reader.format)), time.monotonic()
+            text = "".join(export(records, reader.format))
+            begun = time.monotonic()
             seen = reader.read(text, Path(folder))
             found_faults = faults(reader, papers, seen)
             wrong += len(found_faults)

@@ -96,7 +96,8 @@ def hostile() -> Iterator[Paper]:
 def of_dumps() -> list[Paper]:
     """Return the papers of the demo, with what its list of arXiv fills in."""
     with tempfile.TemporaryDirectory() as folder:
-        house, seeds = House(Path(folder)), resource("seeds")
+        house = House(Path(folder))
+        seeds = resource("seeds")
         house.settings["sources"] = yaml.safe_load((seeds / "monitor.yaml").read_text())["sources"]
         for source in house.settings["sources"].values():
             source["path"] = str(seeds / source["path"])

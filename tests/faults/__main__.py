@@ -81,7 +81,8 @@ def main() -> None:
     if asked.trace:
         _trace()
         return
-    stores, harms = asked.stores.split(","), asked.harms.split(",")
+    stores = asked.stores.split(",")
+    harms = asked.harms.split(",")
     wanted = list(cells(stores, [harm for harm in harms if harm != PAIRS]))
     both = list(pairs(stores)) if PAIRS in harms else []
     if asked.untested:

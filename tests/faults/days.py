@@ -36,7 +36,8 @@ from tests.house import Clock, House, dump
 from tests.servers.slack import Fault
 from tests.servers.smtp import Action, Drop, Kept, closed_port
 
-ADA, GRACE = "ada@example.org", "grace@example.org"
+ADA = "ada@example.org"
+GRACE = "grace@example.org"
 # Hours after the morning, while the second fault stands; the last but one is that of a digest.
 DAY = (0.4, 5.0, 24.0)
 THREE_DAYS = (*DAY, 30.0, 49.0, 54.0, 72.0)
@@ -82,8 +83,10 @@ class Posted(Way):
         house.by_slack(stage.slack)
 
 
-ONE, TWO = dict.fromkeys((ADA,), ()), dict.fromkeys((ADA, GRACE), ())
-HOOK, BOT = {"webhook": ()}, {"C0PAPERS1": ()}
+ONE = dict.fromkeys((ADA,), ())
+TWO = dict.fromkeys((ADA, GRACE), ())
+HOOK = {"webhook": ()}
+BOT = {"C0PAPERS1": ()}
 AT_ONCE = "immediately"
 WAYS: dict[str, Way] = {
     way.name: way

@@ -151,7 +151,8 @@ def play(stage: Stage, pair: Pair, way: Way, first: First, second: Second) -> Pa
 
 
 def _judged(days: Days, pair: Pair, unknown: int, asks: bool) -> PairVerdict:
-    stage, way = days.stage, days.way
+    stage = days.stage
+    way = days.way
     came = way.arrived(stage, days.folder)
     second, third = _once_each(stage)
     in_two = sum(count - 1 for count in way.arrived(stage, days.folder).values())

@@ -334,7 +334,9 @@ def _smtp(points: Points) -> None:
     from monitor.channels.email.smtp import Session
 
     session: Any = Session
-    connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply
+    connect = session._get_socket
+    send = smtplib.SMTP.send
+    getreply = smtplib.SMTP.getreply
 
     def _get_socket(self: Any, *result: Any) -> socket.socket:
         self.said = "greeting"
@@ -399,7 +401,9 @@ def _slack(points: Points) -> None:
     from monitor.channels import post
 
     module: Any = post
-    exchange, guard, pieces = module._exchange, module.Guard, module._Body.__iter__
+    exchange = module._exchange
+    guard = module.Guard
+    pieces = module._Body.__iter__
     of_thread = threading.local()
 
     def said() -> str:
@@ -424,7 +428,9 @@ def _slack(points: Points) -> None:
             points.reach(f"{said()}: answered", of_thread.cut)
             yield response
 
-    module._exchange, module.Guard, module._Body.__iter__ = exchange_, Dialling, pieces_
+    module._exchange = exchange_
+    module.Guard = Dialling
+    module._Body.__iter__ = pieces_
 
 
 def _asked(url: str, body: Any) -> str:
@@ -456,7 +462,9 @@ _FILES = {
 def _files(points: Points) -> None:
     import shutil
 
-    fsync, replace, copyfile = os.fsync, Path.replace, shutil.copyfile
+    fsync = os.fsync
+    replace = Path.replace
+    copyfile = shutil.copyfile
 
     def said() -> str:
         frame = sys._getframe(2)
@@ -489,7 +497,9 @@ def _files(points: Points) -> None:
         write(said(), "copy")
         return copyfile(source, target, **named)
 
-    os.fsync, Path.replace, shutil.copyfile = fsync_, replace_, copyfile_  # type: ignore
+    os.fsync = fsync_  # type: ignore[assignment]
+    Path.replace = replace_  # type: ignore
+    shutil.copyfile = copyfile_  # type: ignore
 
 
 # ── fetching and reading ────────────────────────────────────────────────────────────
@@ -518,7 +528,8 @@ def _reading(points: Points) -> None:
     from monitor.store.engine import locks
 
     worker: Any = sandbox.Worker
-    ask, taken = worker.ask, locks._take
+    ask = worker.ask
+    taken = locks._take
 
     def ask_(self: Any, *result: Any) -> Any:
         points.reach("worker: asked", self._process.kill)
@@ -531,7 +542,8 @@ def _reading(points: Points) -> None:
         points.reach(f"{kind} lock: held")
         return held
 
-    worker.ask, locks._take = ask_, taken_
+    worker.ask = ask_
+    locks._take = taken_
     _around(points, sandbox, "read", "document: hashed", "document: parsed")
     _around(points, worker, "__init__", "worker: start", "worker: started")
 

@@ -64,11 +64,13 @@ HOOK = "/hooks/a"
 HOOK_SECRET = "whsec_c2l4IHRpbWVzIHNldmVuIGlzIGZvcnR5LXR3byEh"
 FIRST_REFRESH_TOKEN = "refresh-token-1"
 READERS = ("ada@example.org", "grace@example.org")
-CLICKER, KEY = "turing@example.org", "a key of this installation"
+CLICKER = "turing@example.org"
+KEY = "a key of this installation"
 PAGES = {"public_url": "https://papers.example.org", "secret_key": [KEY]}
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
 SLACK_PAPERS = 48
-CHAT_PAPERS, PHONE_PAPERS = 8, 40
+CHAT_PAPERS = 8
+PHONE_PAPERS = 40
 GOTIFY = "/message"
 SENTENCES = (
     "We train language agents that share their plans in writing. On four benchmarks they need "
@@ -519,7 +521,8 @@ class WithLookUp(Scene):
             "authors": [{"name": "Ada Lovelace"}],
             "year": 2026,
         }
-        none, one = json.dumps([]).encode(), json.dumps({"data": [record]}).encode()
+        none = json.dumps([]).encode()
+        one = json.dumps({"data": [record]}).encode()
         stage.web.decides("*", lambda asked: Answer(body=none if "/api/" in asked.target else one))
 
 
@@ -713,7 +716,8 @@ class WithPages(Serving):
         house.settings["subscriptions"]["other"] = other
 
     def act(self, folder: Path, order: Order) -> int:
-        client, result = self._pages(folder), []
+        client = self._pages(folder)
+        result = []
         service = process.start(folder, "serve", "--no-pages", "--now", at(self.now))
         pages = process.start(folder, "web", "--now", at(self.now), order=order)
         seconds = FULL_FOR if order.harm == "full" else PATIENCE

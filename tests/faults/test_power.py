@@ -76,7 +76,8 @@ def test_K09_an_answer_that_was_recorded_outlasts_the_power(
     with house.opened() as app:
         app.once.match()
     # The store was closed: all of it is in one file, and on the disk.
-    store, log = house.folder / "data" / "monitor.db", house.folder / "disk.log"
+    store = house.folder / "data" / "monitor.db"
+    log = house.folder / "disk.log"
     log.write_text(f"w\t{store}\t0\t{store.stat().st_size}\ns\t{store}\t0\t0\n")
     until = threading.Event()
     smtp.script["rcpt"] += ["250 2.1.5 ok", Hold(until, "250 2.1.5 ok")]
@@ -104,7 +105,8 @@ def test_K09_the_rig_can_tell_a_disk_that_forgets(
     tmp_path: Path, shim: Path, synchronous: str, rows: int
 ):
     """With `synchronous = NORMAL` the same commit is lost: why the store does not use it."""
-    store, log = tmp_path / "some.db", tmp_path / "disk.log"
+    store = tmp_path / "some.db"
+    log = tmp_path / "disk.log"
     env = {**os.environ, "LD_PRELOAD": str(shim), "DISK_LOG": str(log)}
     command = [sys.executable, "-c", NORMAL.format(synchronous), str(store)]
     subprocess.run(command, env=env, check=True, timeout=PATIENCE)

@@ -113,7 +113,8 @@ class Maker:
         return tuple(others)[: self.dice.randint(1, 5)]
 
     def arxiv(self) -> str:
-        year, month = self.dice.randint(15, 25), self.dice.randint(1, 12)
+        year = self.dice.randint(15, 25)
+        month = self.dice.randint(1, 12)
         return f"{year}{month:02}.{self.dice.randint(0, 99_999):05}"
 
     def doi(self) -> str:
@@ -307,7 +308,8 @@ def namesake(maker: Maker, work: Paper, paper: Paper) -> Lie:
 @lie
 def namesake_of_a_common_title(maker: Maker, work: Paper, paper: Paper) -> Lie:
     title = maker.dice.choice(COMMON_TITLES)
-    work, paper = replace(work, title=title), replace(paper, title=title)
+    work = replace(work, title=title)
+    paper = replace(paper, title=title)
     record = maker.half(maker.other(work))
     same = replace(record, abstract="", keys=dict(record.keys))
     return Lie(paper, maker.beside(work, record), {"another": same})
@@ -326,7 +328,8 @@ def column(maker: Maker, work: Paper, paper: Paper) -> Lie:
 def namesake_with_a_namesake(maker: Maker, work: Paper, paper: Paper) -> Lie:
     """An author with a common name wrote under a common title, too."""
     title = maker.dice.choice(COMMON_TITLES)
-    given, family = maker.dice.choice(GIVEN), maker.dice.choice(COMMON_FAMILIES)
+    given = maker.dice.choice(GIVEN)
+    family = maker.dice.choice(COMMON_FAMILIES)
     names = f"{given} {family}", f"{given[0]}. {family}"
     paper = replace(paper, title=title, authors=(names[0],), year=2024)
     other = maker.other(work, title=title, authors=(maker.dice.choice(names),))
@@ -408,7 +411,8 @@ def services_that_disagree(maker: Maker, work: Paper, paper: Paper) -> Lie:
 @lie
 def services_with_two_namesakes(maker: Maker, work: Paper, paper: Paper) -> Lie:
     paper = replace(paper, abstract="", authors=(), year=None)
-    one, other = work, maker.other(work)
+    one = work
+    other = maker.other(work)
     if maker.dice.random() < 0.5:
         return Lie(paper, maker.beside(work, one), {"another": other})
     return Lie(paper, maker.beside(work, one), {"another": other, "a third": one})

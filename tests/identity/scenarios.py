@@ -136,7 +136,8 @@ def mentions(paper: Paper, place: str, **keys: str | tuple[str, ...]) -> Paper:
     return replace(paper, keys=keys, **{f"keys_in_{place}": keys})
 
 
-FIRST, SECOND = frozenset(["first"]), frozenset(["second"])
+FIRST = frozenset(["first"])
+SECOND = frozenset(["second"])
 BOTH = FIRST | SECOND
 LIBRARY = (replace(FORESTS, raw_id="reference"),)
 

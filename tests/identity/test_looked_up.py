@@ -16,8 +16,10 @@ from monitor.model.look_up import Evidence, LookUpOutcome
 from tests.identity.lies import KINDS_OF_LIES, RUSSIAN, SPANISH, Maker, make_lies
 from tests.identity.other_sets import ABSTRACT, AUTHORS, OTHER, TITLE
 
-FOUND, NOT_FOUND = LookUpOutcome.FOUND, LookUpOutcome.NOT_FOUND
-UNCONFIRMED, CONTRADICTED = LookUpOutcome.UNCONFIRMED, LookUpOutcome.CONTRADICTED
+FOUND = LookUpOutcome.FOUND
+NOT_FOUND = LookUpOutcome.NOT_FOUND
+UNCONFIRMED = LookUpOutcome.UNCONFIRMED
+CONTRADICTED = LookUpOutcome.CONTRADICTED
 ARXIV = {"arxiv": "2401.01234"}
 OTHER_ARXIV = {"arxiv": "2402.04321"}
 DOI = {"doi": "10.1000/7"}

@@ -161,7 +161,8 @@ def test_a_record_with_another_doi_retracts_a_paper_of_its_title_and_authors(
 def test_a_notice_that_was_mistaken_has_no_effect_on_its_paper():
     about = {"doi": "10.5555/sand.1"}
     notice = with_keys(Paper("Retraction: Sand", type=RETRACTION, about=about, raw_id="notice"))
-    decision, stored = Decision(notice, ChangeKind.NEW, news=True), dict.fromkeys(notice.about, 7)
+    decision = Decision(notice, ChangeKind.NEW, news=True)
+    stored = dict.fromkeys(notice.about, 7)
     for undone, papers in (({}, (7,)), ({"notice": {7}}, ()), ({"other": {7}}, (7,))):
         [attached] = attach([decision], stored, {}, undone)
         assert attached.effect and attached.effect.papers == papers

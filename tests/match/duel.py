@@ -25,7 +25,8 @@ from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.match.meaning.explain import score
 from monitor.model import LikeText, LikeWords, ListedDay, Paper, Topic
 
-TOPICS, PAPERS = 250, 40
+TOPICS = 250
+PAPERS = 40
 SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
 
 _VOCABULARY = r"""
@@ -152,10 +153,8 @@ def topic(random: Random, depth: int = 3) -> str:
 def _leaf(random: Random) -> str:
     match random.randrange(13):
         case 12:
-            field, sign = (
-                random.choice(("votes", "lists")),
-                random.choice((">", ">=", "<", "<=", "=")),
-            )
+            field = random.choice(("votes", "lists"))
+            sign = random.choice((">", ">=", "<", "<=", "="))
             return f"{field}:{sign}{random.randint(0, 3)}"
         case 0:
             return f'author:"{random.choice(NAMES)}"'
@@ -317,7 +316,8 @@ def duel(pairs: int, seed: int) -> Iterator[str]:
             difference = "too much" if (at, number) in found else "too little"
             yield f"{difference}: {topics[number]!r}\n  {papers[at]!r} {seen[at]}"
         for at, number in sorted(found.keys() & plain.keys()):
-            ours, theirs = found[at, number], plain[at, number]
+            ours = found[at, number]
+            theirs = plain[at, number]
             if abs(ours - theirs) > 1e-9:
                 yield f"score {ours}, not {theirs}: {topics[number]!r}\n  {papers[at]!r}"
         pairs -= len(topics) * len(papers)

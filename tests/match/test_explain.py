@@ -178,7 +178,8 @@ def test_the_better_paper_has_the_higher_score(topic: str, better: Paper, worse:
 
 def test_a_word_and_its_synonyms_rank_as_one_clause() -> None:
     query = parse_query("LLM robot", Synonyms([["LLM", "large language model"]]))
-    short, both = Paper("LLM robot"), Paper("LLM robot", "A large language model.")
+    short = Paper("LLM robot")
+    both = Paper("LLM robot", "A large language model.")
     assert score(query, View(short)) == 4 + 2 + 1 + 0.5 * (1 - 1 / 2)
     assert score(query, View(both)) == 4 + 2 + 1 + 0.5 * (1 - 1 / 3)
 

@@ -113,7 +113,8 @@ def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(texts, "MAX_PIECES", 5)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.draw_topic(random_), str)}
-    index, oracle = TopicIndex(topics), duel.ReferenceIndex(topics)
+    index = TopicIndex(topics)
+    oracle = duel.ReferenceIndex(topics)
     for _ in range(10):
         batch = [duel.paper(random_) for _ in range(5)]
         assert found(index, batch) == list(oracle.scores(batch))

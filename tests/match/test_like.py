@@ -79,7 +79,8 @@ def test_a_long_text_has_its_heaviest_words():
 
 
 def test_a_long_example_counts_no_more_than_a_short_one():
-    short, long = Paper("Wombats"), Paper("Quokkas", abstract=f"{MANY_WORDS} {'quokkas ' * 20}")
+    short = Paper("Wombats")
+    long = Paper("Quokkas", abstract=f"{MANY_WORDS} {'quokkas ' * 20}")
     assert forms("", short, long)[:2] == ["wombat", "quokka"]
 
 

@@ -39,7 +39,8 @@ def tree(topic: str) -> object:
     ],
 )
 def test_two_ways_of_writing_one_topic(one: str, other: str) -> None:
-    left, right = tree(one), tree(other)
+    left = tree(one)
+    right = tree(other)
     assert left == right or _leaves(left) == _leaves(right)
 
 

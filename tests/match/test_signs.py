@@ -87,7 +87,8 @@ FOUND = [
 def test_all_writings_of_a_name_match_and_other_words_do_not(
     topic: str, texts: str, others: str
 ) -> None:
-    index, query = TopicIndex({"topic": topic}), parse_query(topic)
+    index = TopicIndex({"topic": topic})
+    query = parse_query(topic)
     for text, expected in [(t, True) for t in texts.split("|")] + [
         (t, False) for t in others.split("|")
     ]:
@@ -159,6 +160,7 @@ def test_a_word_counts_once_for_the_order_whatever_its_sign() -> None:
     ],
 )
 def test_umlauts_may_be_written_out(asked: str, author: str, expected: bool) -> None:
-    paper, query = Paper("Untitled", authors=(author,)), parse_query(f"author:{asked}")
+    paper = Paper("Untitled", authors=(author,))
+    query = parse_query(f"author:{asked}")
     assert matches_topic(query, View(paper)) == expected
     assert bool(list(TopicIndex({"topic": query}).match([paper]))) == expected

@@ -28,7 +28,9 @@ from tests.house import House
 ROWS = Path(__file__).with_suffix(".json")
 VERSION = "0012"
 ROWS_BEFORE_LIKE = ROWS.with_stem("older_store_0046")
-EMPTIED, SENT, OPEN = "2026-11-19", "2026-11-20", "2026-11-21"
+EMPTIED = "2026-11-19"
+SENT = "2026-11-20"
+OPEN = "2026-11-21"
 # In the rows, the folder of the installation.
 FOLDER = "{folder}"
 
@@ -82,7 +84,8 @@ def restore(url: str, folder: Path, version: str = VERSION, file: Path = ROWS) -
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, version)
-        written, tables = rows(folder, file), sa.MetaData()
+        written = rows(folder, file)
+        tables = sa.MetaData()
         tables.reflect(connection, only=[*written])
         for table in tables.sorted_tables:
             for row in written.get(table.name, ()):

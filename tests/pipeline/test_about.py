@@ -17,8 +17,10 @@ from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.works import Work, crossref, pubmed, update, work
 from tests.sources.libraries import article
 
-RETRACTED, CORRECTED = ReferenceChange.RETRACTED, ReferenceChange.CORRECTED
-CONCERN, PUBLISHED = ReferenceChange.CONCERN, ReferenceChange.PUBLISHED
+RETRACTED = ReferenceChange.RETRACTED
+CORRECTED = ReferenceChange.CORRECTED
+CONCERN = ReferenceChange.CONCERN
+PUBLISHED = ReferenceChange.PUBLISHED
 
 MOVES = {"title": "How Sand Moves in the Wind", "authors": ["Ada Byron"], "doi": "10.1000/moves"}
 SINGS = {"title": "Why Some Dunes Sing at Night", "authors": ["Bo Li"], "doi": "10.1000/sings"}

@@ -135,7 +135,8 @@ def test_nothing_is_asked_for_them_alone(house: House, services: LookUpServices)
 def test_a_split_leaves_neither_paper_the_institutions_of_the_other(store: Database) -> None:
     read(store, "feed", replace(BARE, raw_id="1", affiliations=PLACES))
     read(store, "other", replace(BARE, raw_id="9"))
-    kept, parted = with_keys(BARE), with_keys(replace(BARE, title="Waves", authors=("Bo Sand",)))
+    kept = with_keys(BARE)
+    parted = with_keys(replace(BARE, title="Waves", authors=("Bo Sand",)))
     with store.ingesting() as tx:
         id = merge_papers.split(tx, 1, [], [("other", "9")], kept, parted, LATER)
     assert [origin(store, each).stored.paper.affiliations for each in (1, id)] == [(), ()]

@@ -152,7 +152,8 @@ def test_the_month_in_an_arxiv_id_makes_no_paper_older(store: Database) -> None:
 
 
 def test_the_day_of_a_paper_replaces_the_month_that_was_known(store: Database) -> None:
-    month, day = datetime(2024, 10, 1, tzinfo=UTC), datetime(2024, 10, 7, tzinfo=UTC)
+    month = datetime(2024, 10, 1, tzinfo=UTC)
+    day = datetime(2024, 10, 7, tzinfo=UTC)
     read(store, "a", replace(PAPER, published=month, precision="month"))
     read(store, "b", replace(PAPER, published=month.replace(month=9)))
     read(store, "c", replace(PAPER, published=day))

@@ -148,7 +148,8 @@ def test_a_folder_that_is_empty_or_gone_for_less_than_an_hour_loses_nothing(
 ):
     library.settings["sources"]["ada-refs"]["role"] = role
     read(library, entry("First paper"))
-    folder, elsewhere = library.folder / "refs", library.folder / "disk"
+    folder = library.folder / "refs"
+    elsewhere = library.folder / "disk"
     folder.rename(elsewhere)
     folder.mkdir()
     library.ingest()

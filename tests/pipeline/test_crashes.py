@@ -86,7 +86,8 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
 ):
     """A 250 that could not be written down at once is not forgotten and sent again."""
     monkeypatch.setattr(deliver, "RECORD_RETRY_SECONDS", (0, 0))
-    record, refused = outbox.record, iter([True])
+    record = outbox.record
+    refused = iter([True])
 
     def locked_at_first(*result: Any) -> set[int]:
         if next(refused, False):
@@ -105,7 +106,8 @@ def test_a_hand_off_whose_commit_was_lost_is_known_not_to_have_left(
 ):
     """The database took the commit and the connection was cut before it could say so."""
     due.settings["smtp"]["unknown"] = "hold"
-    begin, lost = Database.writing, iter([True])
+    begin = Database.writing
+    lost = iter([True])
 
     @contextmanager
     def cut_after_a_hand_off(database: Database) -> Iterator[Transaction]:

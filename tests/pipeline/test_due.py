@@ -29,7 +29,8 @@ def test_a_tick_looks_at_nothing_until_a_slot_comes_and_then_only_at_its_subscri
     house.add("a.txt", AGENTS, BANDITS)
     house.run()
     with house.opened() as app:
-        database, clock = app.runtime.database, house.clock
+        database = app.runtime.database
+        clock = house.clock
         match(app.runtime)
         compose(app.runtime)
         assert looked_at(database, clock.now()) == {"paused"}

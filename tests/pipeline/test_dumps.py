@@ -270,7 +270,8 @@ def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(
     addressed: House, web: MisbehavingServer, further: int
 ):
     """Between two lines, or in one."""
-    whole, same = lines(range(5)), {"ETag": '"1"'}
+    whole = lines(range(5))
+    same = {"ETag": '"1"'}
     cut = whole[: len(lines(range(3))) + further]
     web.answers("/a", body=cut, length=len(whole), headers=same)
     (run,) = addressed.ingest()

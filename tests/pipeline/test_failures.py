@@ -157,7 +157,8 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
     for name in ("one", "two", "three"):
         house.settings["subscriptions"][name] = dict(lab)
     house.make_due()
-    freeze, failed = freeze_digest.freeze, {}
+    freeze = freeze_digest.freeze
+    failed = {}
 
     def full(tx: Any, digest: Digest, *result: Any) -> Any:
         if digest.subscription in ("one", "three"):
@@ -178,7 +179,8 @@ def test_a_store_that_takes_nothing_more_still_tells_who_failed(
 ):
     house.make_due()
     failed: dict[str, Exception] = {}
-    begin, composing = Database.writing, False
+    begin = Database.writing
+    composing = False
 
     @contextmanager
     def full(self: Database) -> Iterator[Any]:

@@ -72,7 +72,8 @@ def test_what_is_compared_with_several_papers_is_folded_once(store: Database) ->
 
 def test_the_abstract_of_a_new_paper_is_folded_once_in_ingest(store: Database) -> None:
     """A title is folded for each kind of key that it makes: see docs/decisions/0003-engine.md."""
-    title, abstract = "Tölpel über Häfen", "Tölpel — gannets — fly."
+    title = "Tölpel über Häfen"
+    abstract = "Tölpel — gannets — fly."
     keys = {"doi": "10.1000/gannets"}
     new = record(store.dialect.title(), title, abstract, "Häfen", keys, "n1")
     with calls(plain) as folded, calls(fold) as placed:

@@ -22,7 +22,8 @@ from tests.house import House
 from tests.pipeline.desk import WORDS, ids, origin, read
 from tests.store.scenes import DAY, NOW
 
-LAB, LIST = "https://lab.example.org", "https://list.example.org"
+LAB = "https://lab.example.org"
+LIST = "https://list.example.org"
 
 
 class Entry(NamedTuple):

@@ -336,7 +336,8 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
         },
         "bo": {"topics": "*", "channels": "bo", "guard": ["bo-refs"]},
     }
-    ada, bo = range(1_500), range(300, 2_000)
+    ada = range(1_500)
+    bo = range(300, 2_000)
     write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in ada))
     write(guarded, "refs/bo.jsonl", *(Reference(number).entry for number in reversed(bo)))
     write(guarded, "refs/asked.jsonl", *(reference.entry for reference in ASKED))
@@ -354,7 +355,8 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     write_day(guarded, "arxiv", 0, [stone | {"arxiv": "2401.00001", "version": 1}])
     crossref(web)
     guarded.run()
-    random, expected = Random(seed), list[Told]()
+    random = Random(seed)
+    expected = list[Told]()
     history = History(random)
     for number in range(20):
         for reference, change, records in events(number):
@@ -383,7 +385,8 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     for (_, source), records in history.files.items():
         used[source] += len(records)
     assert min(used[source] for source in (*SOURCES, "watch")) >= 5, used
-    said, wanted = Counter(told(guarded)), Counter(expected)
+    said = Counter(told(guarded))
+    wanted = Counter(expected)
     assert (said - wanted, wanted - said) == (Counter(), Counter())
 
 
@@ -614,7 +617,9 @@ def two(guarded: House) -> House:
 
 
 def test_readers_see_a_change_under_the_titles_of_their_own_entries(two: House):
-    mine, wrong = ONE.entry, {**Reference(5).entry, **ONE.names}  # with the DOI of the other
+    mine = ONE.entry
+    # With the DOI of the other.
+    wrong = {**Reference(5).entry, **ONE.names}
     write(two, "refs/ada.jsonl", wrong)
     write(two, "refs/bo.jsonl", {**wrong, "id": "too"}, mine)
     two.run()
@@ -698,7 +703,8 @@ def test_who_was_told_by_another_subscription_gets_the_rest_of_a_digest(
     del one.settings["subscriptions"]["lab"]["topics"]
     one.run()
     with one.opened() as app, app.runtime.database.writing() as tx:
-        now, two_days = one.clock.at, timedelta(days=2)
+        now = one.clock.at
+        two_days = timedelta(days=2)
         if paused:
             suppress(tx, "ada@example.org", "alerts", now, until=now + two_days, how="link")
     write(one, "news/a.jsonl", ONE.notice("retraction"))

@@ -19,7 +19,8 @@ from tests.servers.works import update, work
 from tests.sources import pubmed_day
 from tests.sources.libraries import article, articles
 
-RETRACTED, CORRECTED = ReferenceChange.RETRACTED, ReferenceChange.CORRECTED
+RETRACTED = ReferenceChange.RETRACTED
+CORRECTED = ReferenceChange.CORRECTED
 CONCERN = ReferenceChange.CONCERN
 Record = dict[str, Any]
 
@@ -337,7 +338,8 @@ def test_a_correction_that_crossref_names_in_the_record_of_a_paper_is_told(
     guarded: House, order: str
 ) -> None:
     corrected = update("correction", "10.5555/c", updated={"date-parts": [[2026, 11, 19]]})
-    comment, own = update("comment", "10.5555/d"), Reference(1).names["doi"]
+    comment = update("comment", "10.5555/d")
+    own = Reference(1).names["doi"]
     updates = {"updated-by": [corrected, comment]}
     for step in order.split():
         if step == "library":
@@ -358,7 +360,8 @@ def test_a_correction_that_crossref_names_in_the_record_of_a_paper_is_told(
 def test_a_correction_that_crossref_no_longer_names_is_told_to_no_later_library(
     guarded: House,
 ) -> None:
-    doi, title = Reference(1).names["doi"], Reference(1).title
+    doi = Reference(1).names["doi"]
+    title = Reference(1).title
     for name, updates in (("a", [update("correction", "10.5555/c")]), ("b", [])):
         of_paper = work(doi, title, **{"updated-by": updates})
         (guarded.folder / "crossref" / f"{name}.json").write_text(json.dumps([of_paper]))

@@ -131,7 +131,8 @@ def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(mi
 def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(mirrored: House, monkeypatch):
     house = mirrored
     matching = sys.modules["monitor.pipeline.match"]
-    find, result = matching.find, []
+    find = matching.find
+    result = []
 
     with house.opened() as app:
         app.once.ingest(["page"])

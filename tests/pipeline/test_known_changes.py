@@ -22,7 +22,8 @@ from tests.pipeline.test_guard import Reference, write
 from tests.servers.slack import Fault, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
-ADA, BO = "ada@example.org", "bo@example.org"
+ADA = "ada@example.org"
+BO = "bo@example.org"
 RETRACTED = Reference(1)
 CHANGE = f"doi:10.5555/notice.{RETRACTED.number}"
 MANY = [(f"{AGENTS[0]} {number}", f"{AGENTS[1]} {number}.") for number in range(90)]
@@ -165,7 +166,8 @@ def test_later_messages_to_slack_follow_the_first(shared: House, slack: SlackSer
 def unrendered(house: House, kind: type = Mail) -> Delivery:
     """Let `alerts` be composed first without mail or Slack; its first failed delivery."""
     lab, alerts = (house.settings["subscriptions"][name] for name in ("lab", "alerts"))
-    lab["schedule"], alerts["schedule"] = "daily 09:00", "daily 06:00"
+    lab["schedule"] = "daily 09:00"
+    alerts["schedule"] = "daily 06:00"
     with broken(kind):
         house.run()
     return next(one for one in listed(house) if one.state is DeliveryState.FAILED)

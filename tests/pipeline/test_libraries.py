@@ -58,7 +58,8 @@ def test_a_paper_of_the_library_is_marked(home: House):
 
 
 def test_each_person_sees_their_own_library_alone(home: House):
-    sources, subscriptions = home.settings["sources"], home.settings["subscriptions"]
+    sources = home.settings["sources"]
+    subscriptions = home.settings["subscriptions"]
     sources["bob-refs"] = sources["ada-refs"] | {"path": "refs/bob.bib"}
     subscriptions["bob"] = {"topics": ["*"], "channels": ["pages"], "libraries": "bob-refs"}
     subscriptions["eve"] = {"topics": ["*"], "channels": ["pages"]}

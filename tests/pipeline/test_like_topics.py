@@ -166,7 +166,8 @@ def test_words_are_learned_after_those_of_a_process_that_activates_at_the_same_m
     """SQLite has one writer; on PostgreSQL both are in their transactions."""
     house.settings |= {"store": postgres_url, "topics": {"browsing": {"like": TEXT}}}
     with house.opened() as one, house.opened() as other:
-        database, now = one.runtime.database, one.runtime.clock.now()
+        database = one.runtime.database
+        now = one.runtime.clock.now()
         learned = like_topics.learn_missing(one.runtime, one.runtime.topics)
         faults: list[Exception] = []
 
@@ -265,7 +266,8 @@ def topics(house: House) -> tuple[Topic, ...]:
 def test_an_installation_that_is_moved_keeps_its_words(liking: House):
     with_file(liking)
     liking.ingest(WEB)
-    [first], at = versions(liking), in_force_since(liking)
+    [first] = versions(liking)
+    at = in_force_since(liking)
     before = topics(liking)
     move(liking)
     liking.clock.move(days=1)
@@ -281,7 +283,8 @@ def test_rows_with_an_absolute_path_keep_their_words(liking: House, is_moved: bo
     """As they were stored at first."""
     with_file(liking, "team/refs.bib")
     liking.ingest(WEB)
-    [first], at = versions(liking), in_force_since(liking)
+    [first] = versions(liking)
+    at = in_force_since(liking)
     file = str(liking.folder / "team/refs.bib")
     made_from = {"text": "", "papers": [], "file": file, "at_least": None, "at_most": None}
     with liking.opened() as app, app.runtime.database.writing() as tx:

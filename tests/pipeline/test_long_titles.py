@@ -26,7 +26,8 @@ def test_a_long_title_that_is_listed_begins_shortly_before_its_match(house: Hous
     house.ingest()
     house.next_morning()
     with house.opened() as app, app.runtime.database.reading() as tx:
-        digest, html = newest_digest(tx), newest_mail(tx)
+        digest = newest_digest(tx)
+        html = newest_mail(tx)
     assert (digest.papers, digest.full) == (3, 1)
     listed = re.findall(r"<li><a[^>]*>(.*?)</a>", html, re.DOTALL)
     assert listed == [f"… Systems of Many Parts, {FILLER}by a Language Agent", LONG]

@@ -322,7 +322,8 @@ def test_a_digest_that_is_sent_immediately_waits_for_a_minute_at_most(
 def test_a_command_asks_for_no_longer_than_a_digest_may_wait(
     house: House, services: LookUpServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    works, took = lessons(5), 25.0
+    works = lessons(5)
+    took = 25.0
     services.has(works)
     slow = SimpleNamespace(monotonic=lambda: took * services.count())
     for module in (look_up, service_round):
@@ -866,7 +867,8 @@ def test_what_waits_for_a_service_of_another_configuration_in_use_stays(
     asks(house, services, "huggingface")
     with house.opened() as app:
         with app.runtime.database.writing() as tx:
-            shared, now = Subject(SubjectKind.STORE), house.clock.now()
+            shared = Subject(SubjectKind.STORE)
+            now = house.clock.now()
             incidents.open_incident(tx, shared, IncidentKind.SHARED, now, "two configurations")
         look_up.drop_removed_services(app.runtime)
     assert states(house) == {"arxiv": LookUpState.WAITING}

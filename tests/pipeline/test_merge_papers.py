@@ -110,7 +110,8 @@ def test_two_purged_halves_are_joined_and_stay_known(store: Database) -> None:
     read(store, "journal", ARTICLE, now=NOW + 32 * DAY)
     assert tell(store, now=NOW + 33 * DAY) == []
     with store.reading() as tx:
-        one, other = papers.by_key(tx, "arxiv", "2601.00001"), papers.by_key(tx, *DOI)
+        one = papers.by_key(tx, "arxiv", "2601.00001")
+        other = papers.by_key(tx, *DOI)
     assert one and other and one.id == other.id == 1
     assert one.purged
 

@@ -162,7 +162,8 @@ def test_any_answers_leave_the_papers_of_a_digest_as_they_are(lab: House, seed: 
     lab.add("2.txt", *NEXT)
     lab.ingest()
     by_words = listed(composed(lab, "words"))
-    dice, orders = random.Random(seed), set()
+    dice = random.Random(seed)
+    orders = set()
     for _ in range(4):
         for who in ("ada", "bob"):
             for title, _ in dice.sample([*ROBOTS, *MARKETS], 3):
@@ -209,7 +210,8 @@ def test_a_restored_backup_orders_as_the_store_did(lab: House, tmp_path: Path):
         later = lab.clock.now() + timedelta(days=365)
         assert retention.purge(tx, later, None, later, 100) == len(MARKETS)
     # What was shown and not answered is gone, and counts no longer; answers do.
-    first, was_first = standings(composed(lab))[0], standings(before)[0]
+    first = standings(composed(lab))[0]
+    was_first = standings(before)[0]
     assert (first[0], first[1].like) == (was_first[0], was_first[1].like)
     assert composed(lab).notes == before.notes == ("Ordered by 3 papers you marked.",)
 
@@ -341,7 +343,8 @@ def test_a_run_counts_only_so_many_papers(lab: House, monkeypatch: pytest.Monkey
     answer(lab, ROBOTS[1][0], WANTED)
     lab.add("2.txt", *OTHERS)
     lab.next_morning()
-    first, whole = counts(lab), counted_again(lab)
+    first = counts(lab)
+    whole = counted_again(lab)
     assert first
     assert first[0] == set(sorted(whole[0])[-20:])
     lab.add("3.txt", *NEXT)

@@ -43,7 +43,8 @@ def until(house: House, name: str) -> str:
 
 def killed(house: House, web: MisbehavingServer, name: str, after: int) -> None:
     """Ingest in a process of its own, killed while its request number `after` is answered."""
-    arrived, before = len(web.requests) + after, dict(web._answers)
+    arrived = len(web.requests) + after
+    before = dict(web._answers)
     stopped = threading.Event()
 
     def hold(asked: Asked) -> Answer:

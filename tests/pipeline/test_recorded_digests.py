@@ -34,7 +34,8 @@ SUBSCRIPTIONS: dict[str, dict[str, Any]] = {
 
 def compose_all(folder: Path) -> dict[str, dict[str, Any]]:
     """Compose every digest in a store in `folder`; return what is written down of each."""
-    house, seeds = House(folder), resource("seeds")
+    house = House(folder)
+    seeds = resource("seeds")
     house.by_mail(1)  # nothing answers there: the mails stay in the store
     topics = yaml.safe_load((seeds / "monitor.yaml").read_bytes())["topics"]
     # As recorded before topics could be like a text.

@@ -11,7 +11,8 @@ from monitor.store.digests import incidents, suppressions
 from tests.house import AGENTS, APART, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 
-ADA, OPS = "ada@example.org", "ops@example.org"
+ADA = "ada@example.org"
+OPS = "ops@example.org"
 NEWS = [(f"{AGENTS[0]} {word}", f"{word}. {AGENTS[1]}") for word in ("Again", "Apart", "Alone")]
 
 

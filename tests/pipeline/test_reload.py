@@ -27,7 +27,8 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house.settings["topics"] = {"t": {"query": "behavior"}}
-    old, new = ("On Behaviour", "It is studied."), ("More Behaviour", "It is studied again.")
+    old = ("On Behaviour", "It is studied.")
+    new = ("More Behaviour", "It is studied again.")
     with monkeypatch.context() as before:
         before.setattr(plurals, "american", lambda word: word)
         plurals.form_of.cache_clear()
@@ -65,7 +66,8 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
 
 def _standing(app: App) -> dict[str, list[object]]:
     """Since when each topic is in force, and when each of its matches was written."""
-    match, topic = schema.match.c, schema.topic.c
+    match = schema.match.c
+    topic = schema.topic.c
     with app.runtime.database.reading() as tx:
         found = {name: [since] for name, since in tx.execute(
             sa.select(topic.name, topic.in_force_since)

@@ -21,7 +21,8 @@ from tests.house import House, all_papers
 from tests.servers.look_up import Lie, LookUpServices, Work, look_up_services
 from tests.servers.smtp import ScriptedSmtp
 
-ADA, BO = "ada@example.org", "bo@example.org"
+ADA = "ada@example.org"
+BO = "bo@example.org"
 SAND = Work(
     "Language Agents that Count Grains of Sand",
     "We let language agents count grains of sand on a beach, and compare what they found with "

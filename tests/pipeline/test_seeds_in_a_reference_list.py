@@ -19,7 +19,8 @@ from monitor.text.folding import title_key
 from tests.house import House, all_papers
 from tests.pipeline.test_reference_lists import LIST, SOURCE
 
-OTHERS, TWINS = 20_000, 200
+OTHERS = 20_000
+TWINS = 200
 FAMILIES = ("Abara", "Brandao", "Chen", "Dupont", "Evans", "Fischer", "Garcia", "Huang", "Ito")
 LIST_IN_SEEDS = {
     "kind": "jsonl",
@@ -141,7 +142,8 @@ def wrap(text: str, width: int) -> str:
 def as_arxiv_has_it(paper: Paper, number: int) -> dict[str, Any]:
     """Return a paper with LaTeX in its title, another ending, or the title of another version."""
     first, _, rest = paper.title.partition(" ")
-    title, abstract = paper.title, paper.abstract
+    title = paper.title
+    abstract = paper.abstract
     match number % 6:
         case 1:
             title = rf"\textsc{{{first}}} {rest}"
@@ -167,7 +169,8 @@ def twins(papers: Sequence[Paper]) -> Iterator[dict[str, Any]]:
     """Yield rows that are nearly a paper, and are of other people's work."""
     for number, paper in enumerate(papers[:TWINS]):
         other = papers[(number + 7) % len(papers)]
-        title, abstract = paper.title, paper.abstract
+        title = paper.title
+        abstract = paper.abstract
         beginning = ". ".join(abstract.split(". ")[:2])
         words = title.split()
         match number % 8:
@@ -177,11 +180,14 @@ def twins(papers: Sequence[Paper]) -> Iterator[dict[str, Any]]:
                 title = f"{title}: Part II"
             case 2:
                 words[-1] = next(word for word in other.title.split() if word not in words)
-                title, abstract = " ".join(words), f"{beginning}. {other.abstract}"
+                title = " ".join(words)
+                abstract = f"{beginning}. {other.abstract}"
             case 3:
-                title, abstract = other.title[::-1].title(), f"{beginning}. {other.abstract}"
+                title = other.title[::-1].title()
+                abstract = f"{beginning}. {other.abstract}"
             case 4:
-                title, abstract = f"Towards {title}", other.abstract
+                title = f"Towards {title}"
+                abstract = other.abstract
             case 5:
                 title = f"Comment on: {title}"
             case 6:

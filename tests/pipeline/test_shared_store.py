@@ -116,7 +116,8 @@ def test_matches_that_wait_are_neither_lost_nor_repeated_in_turns(
 
 def rate(house: House) -> None:
     """Rate a paper in the name of the only subscription."""
-    (name,), (topic,) = house.settings["subscriptions"], house.settings["topics"]
+    (name,) = house.settings["subscriptions"]
+    (topic,) = house.settings["topics"]
     with house.opened() as app, app.runtime.database.writing() as tx:
         judgements.judge(tx, [Judgement(name, topic, 1, "operator", WANTED, NOW, "test")])
 
@@ -180,7 +181,9 @@ def history(*turns: tuple[float, str, str]) -> Sequence[Activation]:
     ]
 
 
-A, B, SAME = "h1 /a.yaml", "h1 /b.yaml", "h2 /a.yaml"
+A = "h1 /a.yaml"
+B = "h1 /b.yaml"
+SAME = "h2 /a.yaml"
 DAY = 24 * 60
 
 

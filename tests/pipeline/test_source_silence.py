@@ -55,7 +55,8 @@ def test_F11_a_weekend_is_no_news(weekend: date) -> None:
 
 
 TUESDAY = MONDAY + DAY
-WEEKS, FORTNIGHT = workdays(MONDAY), MONDAY - timedelta(days=13)
+WEEKS = workdays(MONDAY)
+FORTNIGHT = MONDAY - timedelta(days=13)
 STALE_MONDAY = "on Monday 16 November, a publishing day, it offered nothing new"
 THIN_MONDAY = "on Monday 16 November it brought 9, as a rule 40 on a Monday"
 
@@ -152,7 +153,8 @@ def test_F11_holidays_of_a_known_calendar_do_not_count(day: date) -> None:
 
 
 def test_F11_what_repeats_on_a_holiday_is_not_stale() -> None:
-    wednesday, christmas = date(2026, 12, 23), date(2026, 12, 25)
+    wednesday = date(2026, 12, 23)
+    christmas = date(2026, 12, 25)
     days = {wednesday: brought(300)} | {wednesday + DAY * n: REPEATED for n in (1, 2)}
     assert not judge(days, wednesday - DAY, at(christmas, 20), CALENDAR).get(IncidentKind.STALE)
     assert CALENDAR.publishes(wednesday)

@@ -186,7 +186,8 @@ def test_L03_who_has_lost_its_claim_replaces_nothing(composed: House):
     assert halves
     now = composed.clock.at
     with composed.opened() as app:
-        database, channels = app.runtime.database, app.runtime.channels
+        database = app.runtime.database
+        channels = app.runtime.channels
         with database.writing() as tx:
             [claimed] = outbox.claim(tx, "another process", now, channels)
             assert not outbox.split(tx, claimed, halves, ("<a@x>", "<b@x>"), "this one", now)

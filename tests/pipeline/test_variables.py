@@ -43,7 +43,8 @@ from tests.house import AGENTS, BANDITS, Clock, House
 from tests.servers.web import Answer, MisbehavingServer
 from tests.web.conftest import pages
 
-ONE, TWO = "s3cret-of/Öne", "s3cret-of-two"
+ONE = "s3cret-of/Öne"
+TWO = "s3cret-of-two"
 KEYS = ("s3cret-of", "%c3%96ne", "öne")
 RSS = {"Content-Type": "application/rss+xml"}
 
@@ -118,7 +119,8 @@ def secret_tables(app: App) -> set[str]:
 @pytest.fixture
 def restored_logging() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers = root.handlers[:]
+    level = root.level
     yield
     log.hide(Variables())
     structlog.reset_defaults()
@@ -201,7 +203,8 @@ class Busy(Feed):
 
 def test_what_a_plug_in_waits_for_is_stored_without_values(served: House) -> None:
     with served.opened() as app:
-        runtime, two = app.runtime, app.runtime.sources["two"]
+        runtime = app.runtime
+        two = app.runtime.sources["two"]
         feed_of_plugin = Busy("two", two.source.options, None, runtime.clock.now)
         of_plugin = structs.replace(two, source=feed_of_plugin)
         runtime = replace(runtime, sources={"two": of_plugin})
@@ -427,7 +430,8 @@ def test_what_was_sent_has_no_value_where_it_quotes_an_error(
     older: Database, is_packed: bool
 ) -> None:
     """Notices have none anywhere; of a digest, the papers stay as they were."""
-    line, shown = ERROR.splitlines()[0], "no <${KEY_TWO}>"
+    line = ERROR.splitlines()[0]
+    shown = "no <${KEY_TWO}>"
     texts_of = {
         "lab": {"title": TWO, "notes": [f"two: {line}"], "html": f"<p>{escape(line)}</p>"},
         "other": {"title": TWO, "notes": ["nothing"], "html": ""},

@@ -387,7 +387,8 @@ def test_a_failing_server_counts_as_an_outage(fed: House, web: MisbehavingServer
 
 
 def test_between_days_that_follow_in_the_calendar_nothing_is_lost() -> None:
-    friday, tuesday = SATURDAY - DAY, SATURDAY + 3 * DAY
+    friday = SATURDAY - DAY
+    tuesday = SATURDAY + 3 * DAY
     for now, since in ((tuesday - DAY, None), (tuesday, friday)):
         run = Run("arxiv", None, RunOutcome.OK, now, seen=3, fresh=3)
         assert lost_since([friday], timedelta(hours=1), run, Arxiv.calendar) == since

@@ -54,7 +54,8 @@ def titles(data: Any) -> list[str]:
 
 def test_a_digest_is_posted_with_the_id_of_its_delivery(due: House, web: MisbehavingServer) -> None:
     due.run()
-    [asked], [sent] = web.requests, due.read(deliveries.listing)
+    [asked] = web.requests
+    [sent] = due.read(deliveries.listing)
     assert sent.message_id.startswith(f"<{asked.headers['webhook-id']}@")
     [data] = bodies(web)
     assert (data["subscription"], titles(data)) == ("lab", [AGENTS[0]])

@@ -60,7 +60,8 @@ def f(judged, topic_words, paper, matched=()):
     for vector, row in zip(dense, [*rows, words_of(paper)], strict=True):
         weights = by_topic(row, matched)
         vector[list(weights)] = list(weights.values())
-    x, new = dense[:-1], dense[-1]
+    x = dense[:-1]
+    new = dense[-1]
     y = [1 if one.verdict == "wanted" else -1 for one in judged] + [1]
     w = [{"wanted": 1, "unwanted": 0.1, "unjudged": 0.02}[one.verdict] for one in judged] + [0.3]
     a = np.linalg.solve(x @ x.T + 1 + np.diag(1 / np.array(w)), np.array(y, float))
@@ -154,7 +155,8 @@ def test_a_reason_names_the_marked_paper_and_the_words_of_both_that_weigh_most()
 
 
 def test_no_reason_is_given_where_more_than_one_of_ten_unrated_papers_is_nearer():
-    marked, paper = Paper("agent axolotl flamingo"), Paper("agent axolotl flamingo bassoon")
+    marked = Paper("agent axolotl flamingo")
+    paper = Paper("agent axolotl flamingo bassoon")
     rated = [Paper("axolotl flamingo agent")] * 5
     assert len(OTHERS) == 11
     assert reason(paper, [marked], [*OTHERS, *rated, paper])[0] == marked.title
@@ -166,7 +168,8 @@ def test_no_reason_is_given_where_more_than_one_of_ten_unrated_papers_is_nearer(
 
 
 def test_one_word_is_a_reason_only_where_few_papers_of_the_topic_have_it():
-    marked, paper = Paper("agent axolotl"), Paper("agent axolotl bassoon")
+    marked = Paper("agent axolotl")
+    paper = Paper("agent axolotl bassoon")
     rest = [
         Paper(f"agent {noun}", abstract=f"number {n}") for n in range(20) for noun in NOUNS[1:6]
     ]
@@ -181,7 +184,8 @@ def test_one_word_is_a_reason_only_where_few_papers_of_the_topic_have_it():
 
 
 def test_papers_shown_and_not_rated_are_compared_with_as_well():
-    marked, paper = Paper("agent axolotl"), Paper("agent axolotl bassoon")
+    marked = Paper("agent axolotl")
+    paper = Paper("agent axolotl bassoon")
     shown = written_words(paper.title)
     judged = [Judged(marked, "wanted"), *(Judged(other, "unjudged") for other in OTHERS)]
     assert learn(judged, ["agent"]).reason(paper, shown, 3)[1] == ("axolotl",)
@@ -214,7 +218,8 @@ def test_words_that_most_papers_of_a_topic_have_say_less():
 
 
 def test_the_last_two_thousand_papers_give_the_frequencies():
-    marked, paper = [about("axolotl", "bassoon")], Paper("axolotl")
+    marked = [about("axolotl", "bassoon")]
+    paper = Paper("axolotl")
     newest = [Paper(f"axolotl {word}") for word in NOUNS] * 200
     score = learn(marked, [], matched=newest).score(paper)
     assert learn(marked, [], matched=[*OTHERS, *newest]).score(paper) == score
@@ -224,11 +229,13 @@ def test_the_last_two_thousand_papers_give_the_frequencies():
 
 @given(st.lists(papers, max_size=9), st.lists(papers, max_size=9))
 def test_frequencies_that_are_kept_are_those_of_all_papers_at_once(first, more):
-    first, more = [features(one) for one in first], [features(one) for one in more]
+    first = [features(one) for one in first]
+    more = [features(one) for one in more]
     ids = {3, *range(7, 6 + len(first))}
     kept, frequencies = unpack(pack(ids, NO_FREQUENCIES.plus(first)))
     assert kept == ids
-    added, whole = frequencies._replace(papers=len(first)).plus(more), [*first, *more]
+    added = frequencies._replace(papers=len(first)).plus(more)
+    whole = [*first, *more]
     for part, expected in zip(added, NO_FREQUENCIES.plus(whole), strict=True):
         assert np.array_equal(part, expected)
 
@@ -253,15 +260,18 @@ def test_a_paper_is_likely_only_after_five_answers_of_each_kind():
 
 
 def test_singular_and_plural_are_one_word_that_counts_twice_in_a_title_and_stop_words_none():
-    once, other = words_of(Paper("The agents of markets")), words_of(Paper("Agent, market"))
+    once = words_of(Paper("The agents of markets"))
+    other = words_of(Paper("Agent, market"))
     assert once["place"].tolist() == other["place"].tolist()
     assert np.linalg.norm(once["weight"]) == pytest.approx(1, abs=1e-6)
-    title, abstract = "Agents and markets", "Agents plan"
+    title = "Agents and markets"
+    abstract = "Agents plan"
     assert features_of(title, abstract) == weigh(places_of([title, title, abstract]))
 
 
 def test_papers_in_scripts_without_spaces_are_learned_from():
-    planning, proteins = "基于大模型的智能体规划研究", "蛋白质折叠的图神经网络"
+    planning = "基于大模型的智能体规划研究"
+    proteins = "蛋白质折叠的图神经网络"
     ranking = learn([Judged(Paper(planning), "wanted"), Judged(Paper(proteins), "unwanted")], [])
     assert ranking.score(Paper("智能体规划")) > ranking.score(Paper("蛋白质折叠"))
     assert features(Paper("a x 1")) == b""

@@ -15,7 +15,10 @@ from tests.servers.web import Answer, Asked
 
 Takes = Callable[[Any], str]
 # Characters, but of Teams bytes.
-DISCORD, MATTERMOST, ZULIP, TEAMS = 2_000, 16_383, 10_000, 28 * 1024
+DISCORD = 2_000
+MATTERMOST = 16_383
+ZULIP = 10_000
+TEAMS = 28 * 1024
 
 
 def answered_by(takes: Takes, accepted: Answer | None = None) -> Callable[[Asked], Answer]:

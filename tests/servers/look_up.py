@@ -118,7 +118,8 @@ def false_record(work: Work) -> Work | None:
             exchanged = re.sub(re.escape(longest), "Seaweed", work.title, flags=re.IGNORECASE)
             return replace(another, title=exchanged if exchanged != work.title else other.title)
         case Lie.ERRATUM:
-            title, doi = f"Erratum: {work.title}", f"{work.doi or '10.5555/x'}.e1"
+            title = f"Erratum: {work.title}"
+            doi = f"{work.doi or '10.5555/x'}.e1"
             return replace(work, title=title, abstract="", doi=doi, arxiv=other.arxiv, lie=None)
         case Lie.PART_TWO:
             return replace(another, title=f"{work.title}, Part II", authors=work.authors)
@@ -508,7 +509,8 @@ def _digest(work: Work) -> str:
 
 def _openalex(corpus: Corpus, path: str, query: dict[str, str]) -> _Found:
     assert path == "/works"
-    most, (field, _, wanted) = int(query["per_page"]), query["filter"].partition(":")
+    most = int(query["per_page"])
+    (field, _, wanted) = query["filter"].partition(":")
     assert "," not in wanted  # it parts filters
     if field == "doi":
         matches = [

@@ -20,7 +20,9 @@ from tokenizers import Tokenizer
 from tests.servers.embeddings import embedding_server
 
 MODEL = "all-minilm-l6-v2"
-LAYERS, HEADS, WIDTH = 6, 12, 384
+LAYERS = 6
+HEADS = 12
+WIDTH = 384
 MOST_TOKENS = 256  # the model was trained on no longer ones
 _AT_ONCE = 16
 

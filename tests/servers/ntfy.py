@@ -15,7 +15,8 @@ from typing import Any, Self
 
 from tests.servers.web import Answer, Asked, misbehaving_server
 
-TOPIC, TOKEN = "papers-7Kq2Xw", "tk_abcdefghijklmnopqrstuvwxyz012"
+TOPIC = "papers-7Kq2Xw"
+TOKEN = "tk_abcdefghijklmnopqrstuvwxyz012"
 MESSAGE_SIZE_LIMIT = 4_096
 _NAME = re.compile(r"[-_A-Za-z0-9]{1,64}")
 

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tests.servers.web import Answer, Asked, misbehaving_server
 
 PROVIDER = "https://login.example.net/authorize"
-SESSION, CSRF = "_oauth2_proxy", "_oauth2_proxy_csrf"
+SESSION = "_oauth2_proxy"
+CSRF = "_oauth2_proxy_csrf"
 
 
 class Oauth2Proxy:

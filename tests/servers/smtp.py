@@ -318,7 +318,8 @@ class _Keep(Message):
 @contextmanager
 def inbox(**options: Any) -> Iterator[tuple[int, list[Any]]]:
     """A proper mail server; yields its port and the list of `email` messages it took."""
-    keep, loop = _Keep(), asyncio.new_event_loop()
+    keep = _Keep()
+    loop = asyncio.new_event_loop()
     serving = loop.create_server(lambda: SMTP(keep, loop=loop, **options), "127.0.0.1", 0)
     server = loop.run_until_complete(serving)
     thread = threading.Thread(target=loop.run_forever, daemon=True)

@@ -21,7 +21,8 @@ from tests.patience import PATIENCE, wait
 from tests.service.serve import serve
 
 SHIM = Path(__file__).with_name("wall_clock.c")
-MINUTE, HOUR = 60, 3600
+MINUTE = 60
+HOUR = 3600
 # Far more than a few ticks take, and far less than the hour that the clock is set by.
 SOON = 90.0
 

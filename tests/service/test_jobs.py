@@ -105,7 +105,8 @@ def test_a_job_that_is_woken_while_it_waits_for_a_thread_runs_once(work: Work):
 
 def test_a_job_that_is_woken_at_the_moment_of_its_end_runs_again(work: Work):
     """What it does last is to wake itself: APScheduler still counts it as running."""
-    runs, woken = Counter[str](), list[Jobs]()
+    runs = Counter[str]()
+    woken = list[Jobs]()
 
     def last_words() -> None:
         runs["one"] += 1
@@ -146,7 +147,8 @@ def test_an_interval_that_passes_while_a_job_runs_asks_for_nothing(
 
 def test_after_years_on_a_clock_that_is_set_a_job_is_due_once():
     """APScheduler's own trigger counts 88 million runs of a clock that began in 1970."""
-    trigger, now = _Every(timedelta(seconds=20)), datetime.now(UTC)
+    trigger = _Every(timedelta(seconds=20))
+    now = datetime.now(UTC)
     assert trigger.get_next_fire_time(None, now) == now
     long_ago = datetime(1970, 1, 1, tzinfo=UTC)
     assert trigger.get_next_fire_time(long_ago, now) == now + timedelta(seconds=20)

@@ -26,7 +26,8 @@ from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp
 from tests.service.serve import serving
 
-BEGUN, ENDED = ("store unavailable", "warning"), ("store available again", "warning")
+BEGUN = ("store unavailable", "warning")
+ENDED = ("store available again", "warning")
 
 
 QUIET = ("debug", "info")
@@ -110,7 +111,8 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
     house.settings["operator"] = {"email": "ops@example.org"}
     house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.add("1.txt", AGENTS)
-    refuses, refused = threading.Event(), Counter[str]()
+    refuses = threading.Event()
+    refused = Counter[str]()
     begin = Database.writing
 
     def writing(self: Database) -> Any:

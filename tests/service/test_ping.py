@@ -93,7 +93,8 @@ def test_it_is_requested_while_all_is_well_and_not_while_a_job_is_overdue(
 
 def test_a_job_that_hangs_or_never_begins_is_overdue() -> None:
     now = [0.0]
-    held, begun = threading.Event(), threading.Event()
+    held = threading.Event()
+    begun = threading.Event()
 
     def hang() -> None:
         begun.set()

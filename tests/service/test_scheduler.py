@@ -105,7 +105,8 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
     page = house.settings["sources"].pop("page")
     house.settings["sources"] = {f"page-{number}": page for number in range(FOLDER_READERS + 1)}
     house.write()
-    until, read = threading.Event(), Counter[str]()
+    until = threading.Event()
+    read = Counter[str]()
 
     class Jobs(_Steps):
         def _ingest(self, source: str) -> None:

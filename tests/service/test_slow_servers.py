@@ -96,7 +96,8 @@ def test_two_hundred_feeds_are_read_where_few_processes_are_allowed(
         pytest.skip("A LIMIT OF PROCESSES IS NOT TESTED: that needs root, setpriv and prlimit")
     web.answers("*", body=FEED)
     house.settings["sources"] = {f"feed-{number}": feed(web, number) for number in range(200)}
-    config, account = house.write(), 61_234
+    config = house.write()
+    account = 61_234
     for path in (house.folder, *house.folder.rglob("*")):
         os.chown(path, account, account)
     # The account may read this Python, which may belong to root alone.

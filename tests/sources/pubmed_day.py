@@ -13,7 +13,9 @@ from xml.sax.saxutils import escape
 
 FIRST_PMID = 41_000_000
 SEVERAL = (15, 12, 8)
-PAPERS, NOTICES, WITH_PAPER = 300, 212, 119
+PAPERS = 300
+NOTICES = 212
+WITH_PAPER = 119
 
 # The type of a notice, how it refers to its paper, and how the paper's record refers to it.
 ERRATUM = ("Published Erratum", "ErratumFor", "ErratumIn")
@@ -66,7 +68,8 @@ def papers() -> list[Entry]:
 
 def notices() -> list[Notice]:
     numbers = iter(range(PAPERS, PAPERS + NOTICES))
-    subjects, first = [], 0
+    subjects = []
+    first = 0
     for count in SEVERAL:
         subjects.append((ERRATUM, tuple(range(first, first + count))))
         first += count

@@ -99,7 +99,8 @@ def test_long_identifiers_make_small_batches() -> None:
 
 def test_a_batch_that_fails_stops_no_other_and_is_asked_about_again(service: Service) -> None:
     crossref(service.web)
-    source, works = opened(service, Crossref), [{"doi": (f"10.1000/{n:03}",)} for n in range(120)]
+    source = opened(service, Crossref)
+    works = [{"doi": (f"10.1000/{n:03}",)} for n in range(120)]
     first, second, third = source.find_about(works, {})
     document = first.load()
     assert document and document.validators == {"after": "10.1000/049"}

@@ -149,7 +149,8 @@ def test_a_link_is_refused_that_takes_the_place_of_a_file_between_two_looks(
     outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file is a link while it is opened, and a file again when its name is looked at."""
-    path, real_open = outside.parent / "in" / "a.txt", os.open
+    path = outside.parent / "in" / "a.txt"
+    real_open = os.open
 
     def open_while_it_is_a_link(name: Path, flags: int) -> int:
         path.rename(path.with_suffix(".kept"))

@@ -43,7 +43,8 @@ class Shelf:
         if "resumptionToken" in query:
             number = int(query["resumptionToken"].lstrip("t"))
         else:
-            self.since, number = query["from"], 0
+            self.since = query["from"]
+            number = 0
             self.until = query.get("until", "9999")
         until = min(self.until, f"{self.now.date()}")
         days = sorted(day for day in self.papers if self.since <= f"{day}" <= until)
@@ -96,7 +97,8 @@ class Reader:
 
     def run(self) -> list[str]:
         """Return the papers of one run."""
-        found, self.errors = [], []
+        found = []
+        self.errors = []
         documents = self.source.find(dict(self.state))
         while True:
             try:
@@ -365,7 +367,8 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
     monkeypatch.setattr(Oai, "enough_pages", 4)
     shelf = month(after=26)
     shelf.papers[date(2025, 6, 12)] = list(range(100, 118))
-    reader, lengths = oai(shelf, service, overlap_days=overlap), []
+    reader = oai(shelf, service, overlap_days=overlap)
+    lengths = []
     before = (MONDAY + read * DAY).isoformat()
     reader.state = {"until": before}
     for _ in range(20):
@@ -460,7 +463,8 @@ def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(service: Ser
     longer.state = found.state
     longer.run()
     assert "submittedDate:[202505190000 TO" in api.asked[-1]["search_query"]
-    api.days, found.state = (), {}
+    api.days = ()
+    found.state = {}
     assert found.run() == [] and not found.errors
     assert found.state == {"until": MONDAY.isoformat()}
 

@@ -443,7 +443,8 @@ def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataOb
     content = data.draw(st.sampled_from([LINES, LIST, TABLE]))
     size = data.draw(st.integers(1, 6))
     stop = data.draw(st.integers(1, 6))
-    before, marks = [], []
+    before = []
+    marks = []
     for part, mark in taken(content, size)[:stop]:
         before += part
         marks.append(mark)

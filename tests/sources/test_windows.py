@@ -55,7 +55,8 @@ def pages(web: MisbehavingServer, *pages: bytes | Answer) -> None:
 
 # ── windows ─────────────────────────────────────────────────────────────────────────
 
-WEEK, FORTNIGHT = timedelta(days=7), timedelta(days=14)
+WEEK = timedelta(days=7)
+FORTNIGHT = timedelta(days=14)
 
 
 @pytest.mark.parametrize("days", [-400, 0, 1, 6, 7, 8, 30, 365])

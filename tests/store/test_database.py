@@ -223,7 +223,8 @@ def test_nothing_is_recorded_in_a_file_that_is_no_longer_the_store(
 
 
 def test_a_file_that_is_put_back_is_used_again(sqlite: Database, tmp_path: Path) -> None:
-    path, away = tmp_path / "monitor.db", tmp_path / "away.db"
+    path = tmp_path / "monitor.db"
+    away = tmp_path / "away.db"
     arrive(sqlite, "1")
     path.rename(away)
     with pytest.raises(StoreError, match="deleted or moved"):
@@ -372,7 +373,8 @@ def test_X19_K10_a_store_that_reaches_a_disk_quota_is_a_full_disk(
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("A DISK QUOTA IS NOT TESTED: there is no C compiler")
-    shim, source = tmp_path / "quota.so", Path(__file__).with_name("quota.c")
+    shim = tmp_path / "quota.so"
+    source = Path(__file__).with_name("quota.c")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
     folder = tmp_path / "data"
     folder.mkdir()

@@ -27,7 +27,8 @@ from tests.store.scenes import (
     writing,
 )
 
-ADA, BOB = "ada@example.org", "bob@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
 AGAIN = deliveries.IS_HANDED_OFF_AGAIN
 
 

@@ -358,7 +358,8 @@ def test_a_subscription_is_first_seen_once_and_in_force_since_it_changed(store: 
 def test_a_subscription_taken_up_again_looks_back_from_then_and_loses_nothing_frozen(
     store: Database,
 ) -> None:
-    frozen, missed = matched(store, "1")[0], None
+    frozen = matched(store, "1")[0]
+    missed = None
     freeze(store, digest(unsent(store)))
     attempt(store, DeliveryState.FAILED)
     subscribe(store)

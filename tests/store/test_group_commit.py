@@ -25,7 +25,8 @@ def write_at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any
 
     The item of the first is "b0", and so on.
     """
-    together, found = threading.Barrier(len(steps)), [None] * len(steps)
+    together = threading.Barrier(len(steps))
+    found = [None] * len(steps)
 
     def run(number: int) -> None:
         together.wait(PATIENCE)

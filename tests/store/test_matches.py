@@ -67,7 +67,8 @@ def test_what_was_matched_since_a_moment_comes_page_by_page(store: Database) -> 
     match(store, ids[0], revision=2)
     arrive(store, "waiting")
     with store.reading() as tx:
-        pages, after = [], None
+        pages = []
+        after = None
         while page := matches.matched_news(tx, NOW, after, 2):
             pages.append([(c.stored.id, c.revision) for c in page])
             after = pages[-1][-1]
@@ -75,7 +76,8 @@ def test_what_was_matched_since_a_moment_comes_page_by_page(store: Database) -> 
 
 
 def test_new_and_changed_topics_are_named(store: Database) -> None:
-    a, b = Topic("a", "x"), Topic("b", "y", sources=("s2", "s1"))
+    a = Topic("a", "x")
+    b = Topic("b", "y", sources=("s2", "s1"))
     assert sync(store, a, b) == ["a", "b"]
     assert sync(store, a, Topic("b", "y", sources=("s1", "s2"))) == []
     for changed in (

@@ -174,7 +174,8 @@ def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> 
 
 
 def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
-    first, again = keyed("A", ("arxiv", "1")), keyed("A", ("doi", "10.1/x"), raw_id="2")
+    first = keyed("A", ("arxiv", "1"))
+    again = keyed("A", ("doi", "10.1/x"), raw_id="2")
     filling = replace(again, paper=replace(again.paper, abstract="Stands here."))
     ids = ingest(store, new(first), Decision(filling, None, earlier_in_chunk=0), new(arxiv("3")))
     assert ids == [ids[0], ids[0], ids[0] + 1]
@@ -245,7 +246,8 @@ def test_another_record_brings(store: Database, before, records, paper, news) ->
 
 
 def test_a_later_version_in_the_same_reading_gives_the_text(store: Database) -> None:
-    first, second = arxiv("1", "First", version=1), arxiv("1", "Second", version=2)
+    first = arxiv("1", "First", version=1)
+    second = arxiv("1", "Second", version=2)
     [id, _] = ingest(store, new(first), Decision(second, None, earlier_in_chunk=0))
     assert (stored(store, id).paper.title, stored(store, id).revision) == ("Second", 1)
 

@@ -22,7 +22,8 @@ from tests.store.scenes import (
     writing,
 )
 
-ADA, BOB = "ada@example.org", "bob@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
 WORDS = "mx.example.org refused mail for ada@example.org: 550 5.1.1 no such user"
 UNKNOWN = Outcome(DeliveryState.FAILED, WORDS, address_refused=True)
 FULL = Outcome(DeliveryState.FAILED, "550 5.2.2 mailbox full")

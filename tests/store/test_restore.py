@@ -32,7 +32,9 @@ from tests.store.scenes import (
 )
 
 LATER = NOW + DAY
-ADA, BOB, EVE = "ada@example.org", "bob@example.org", "eve@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+EVE = "eve@example.org"
 KEPT = f"monitor.db.before-{LATER:%Y%m%dT%H%M%S}"
 
 # Runs a restore and dies at its n-th step that touches a file.

@@ -164,7 +164,8 @@ def test_old_matches_go_and_what_was_sent_is_not_sent_again(store: Database) -> 
 
 def test_a_writer_that_waits_comes_between_the_steps_of_upkeep(store: Database) -> None:
     """However many steps there are: a lock that is free for an instant is missed for minutes."""
-    asked, came = threading.Event(), threading.Event()
+    asked = threading.Event()
+    came = threading.Event()
 
     def write() -> None:
         asked.set()

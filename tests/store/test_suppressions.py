@@ -22,8 +22,10 @@ from tests.store.scenes import (
     writing,
 )
 
-ADA, BOB = "ada@example.org", "bob@example.org"
-SUPPRESSED, PLANNED = DeliveryState.SUPPRESSED, DeliveryState.PLANNED
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+SUPPRESSED = DeliveryState.SUPPRESSED
+PLANNED = DeliveryState.PLANNED
 
 
 @pytest.fixture(autouse=True)

@@ -41,15 +41,22 @@ from tests.web.test_pages import rows
 KEY = "a key of this installation"
 PROXY_SECRET = "a secret of the proxy"
 # An operator, a reader of `lab`, and a reader of `faculty`.
-ADA, BOB, CAROL = "ada@example.org", "bob@example.org", "carol@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+CAROL = "carol@example.org"
 # The papers of their libraries.
 OWNED = BOBS, CAROLS = "A Reference of Bob's Own", "What Carol Alone Cites"
 # What only an answer to a login may contain.
 PRIVATE = (ADA, BOB, CAROL, AGENTS[0], BANDITS[0], FOLDING[0], "language AND agent", *OWNED)
-DIGEST, FORMATS = "{subscription}/{period}", ("bib", "ris", "csl.json", "csv", "json")
-LINK, ONE_LINK = "/r/{token}/{paper}/{direction}", "/r/{token}/{paper}"
+DIGEST = "{subscription}/{period}"
+FORMATS = ("bib", "ris", "csl.json", "csv", "json")
+LINK = "/r/{token}/{paper}/{direction}"
+ONE_LINK = "/r/{token}/{paper}"
 
-ANYONE, READER, OPERATOR, NEVER = 0, 1, 2, 3
+ANYONE = 0
+READER = 1
+OPERATOR = 2
+NEVER = 3
 
 # Who may open the pages of each route, and an address of it. In braces: what `examples` has.
 ADDRESSES: dict[str, tuple[int, str]] = {
@@ -149,7 +156,8 @@ class Form:
     is_signed: bool = False
 
 
-DOWN, SAVE = {"verdict": "down"}, {"verdict": "save"}
+DOWN = {"verdict": "down"}
+SAVE = {"verdict": "save"}
 FORMS = (
     Form("/channels/{name}/retry", OPERATOR, "/channels/smtp/retry", {}),
     Form("/deliveries/{id}/settle", OPERATOR, "/deliveries/{unknown}/settle", {"fate": "sent"}),
@@ -341,7 +349,8 @@ class Site:
         """Return the 14 kinds of Origin, Sec-Fetch-Site and Authorization of a form."""
         scheme, _, host = self.own.partition("://")
         other_scheme = f"{'http' if scheme == 'https' else 'https'}://{host}"
-        site, foreign = "Sec-Fetch-Site", {"Origin": "https://evil.example"}
+        site = "Sec-Fetch-Site"
+        foreign = {"Origin": "https://evil.example"}
         other_port = f"{scheme}://{host.partition(':')[0]}:9"
         right = {"Authorization": f"Bearer {self.token or 'a guess'}"}
         wrong = {"Authorization": "Bearer a guess"} | (self.proxied() if self.is_public else {})
@@ -401,7 +410,8 @@ def served(
             "proxy_secret": PROXY_SECRET,
         }
     with closed_pages(house, **web) as (app, client):
-        port, token = client.base_url.port or 0, TOKEN if is_public else ""
+        port = client.base_url.port or 0
+        token = TOKEN if is_public else ""
         own = PUBLIC if is_public else f"http://127.0.0.1:{port}"
         with closing(Site(app, port, own, urlsplit(own).netloc, token, _examples(app))) as site:
             yield site
@@ -603,7 +613,8 @@ def send_headers_of_proxies(site: Site, count: Count) -> None:
 
 def spellings(path: str, host: str) -> tuple[str, ...]:
     """Return other spellings of a path: some servers and proxies take them for the same one."""
-    bare, letter = path[1:], path[1:2]
+    bare = path[1:]
+    letter = path[1:2]
     return (
         f"http://{host}{path}",
         f"http://evil.example{path}",
@@ -719,7 +730,8 @@ def table(counts: Mapping[str, Mapping[str, Count]]) -> str:
     ]
     for site, of_site in counts.items():
         for attack, count in of_site.items():
-            requests, faults = count.answered + count.refused, len(count.faults)
+            requests = count.answered + count.refused
+            faults = len(count.faults)
             numbers = (requests, count.answered, count.refused, faults, count.changed)
             lines.append(f"| {attack} | {site} | {' | '.join(f'{n:,}' for n in numbers)} |")
     return "\n".join(lines)

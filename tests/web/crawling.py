@@ -13,7 +13,8 @@ def html_pages(
 ) -> dict[str, str]:
     """Return the pages by address: those of each route, `further`, and all that they lead to."""
     addresses = [address for _, address in (*ADDRESSES.values(), *MORE_ADDRESSES)]
-    waiting, seen = [*map(site.fill, addresses), *further], set[str]()
+    waiting = [*map(site.fill, addresses), *further]
+    seen = set[str]()
     found: dict[str, str] = {}
     while waiting:
         path = waiting.pop()

@@ -28,7 +28,8 @@ from tests.web.crawling import html_pages
 
 HERE = "http://papers.test"
 # axe, which takes longest, looks at one width of each layout.
-NARROW, WIDE = (320, 375), 1280
+NARROW = (320, 375)
+WIDE = 1280
 # Of a page in the dark nothing but its colours is another one.
 COLOURS = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
 SCHEMES = {"light": AXE, "dark": COLOURS}
@@ -75,7 +76,8 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         with site.app.runtime.database.writing() as tx:
             failed = delivery.c.state.in_([DeliveryState.FAILED, DeliveryState.UNKNOWN])
             tx.execute(sa.update(delivery).where(failed).values(error=REASON))
-        operator, own_page = site.visitors()[-1], site.kinds()[0]
+        operator = site.visitors()[-1]
+        own_page = site.kinds()[0]
         for form in FORMS:
             if form.route in ("/deliveries/suppress", "/papers/{id}/rate"):
                 assert site.send(form, operator, own_page).status == 303
@@ -201,7 +203,8 @@ def test_a_phone_shows_first_why_a_delivery_failed(browser: Browser, troubled: S
         page.set_viewport_size({"width": width, "height": 800})
         page.goto("/deliveries?state=failed")
         [card] = page.locator("tbody tr", has_text="550 5.1.1").all()
-        reason, outside = card.locator(".reason"), card.bounding_box()
+        reason = card.locator(".reason")
+        outside = card.bounding_box()
         expect(reason).to_contain_text(REASON)
         first = reason.bounding_box()
         others = [cell.bounding_box() for cell in card.locator("th, td:not(.reason)").all()]

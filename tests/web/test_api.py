@@ -20,7 +20,9 @@ from tests.web import attack
 from tests.web.attack import served
 from tests.web.conftest import PROXY, SAME_ORIGIN, public_pages
 
-ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+OP = "op@example.org"
 
 
 @pytest.fixture
@@ -81,7 +83,8 @@ def test_a_reader_is_listed_their_own_subscriptions_without_other_recipients(
     sender = {"Remote-User": BOB}
     stop = {"subscription": "lab", "wish": "stop"}
     assert api.post("/me", data=stop, headers=sender | SAME_ORIGIN).status_code == 303
-    every, own = subscriptions(OP), subscriptions(ADA)
+    every = subscriptions(OP)
+    own = subscriptions(ADA)
     assert own.keys() == {"lab"} and every.keys() == {"lab", "other"}
     assert own["lab"]["recipients"] == [ADA] and own["lab"]["stopped"] == []
     assert every["lab"]["recipients"] == [ADA, BOB]

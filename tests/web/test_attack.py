@@ -75,7 +75,8 @@ def test_W09_each_role_gets_its_own_pages_and_forms_of_other_sites_change_nothin
 
 def test_each_form_changes_something_when_it_comes_from_the_right_page(site: Site):
     """Without this, a form that is refused could have changed nothing anyway."""
-    operator, own_page = site.visitors()[-1], site.kinds()[0]
+    operator = site.visitors()[-1]
+    own_page = site.kinds()[0]
     for form in FORMS:
         # The zone is a cookie alone; an operator by cookie has no address, and so no digests.
         if form.least > operator.role or form.route in ("/zone", "/me"):
@@ -88,7 +89,8 @@ def test_each_form_changes_something_when_it_comes_from_the_right_page(site: Sit
 
 def test_a_stranger_behind_a_plain_proxy_sees_nothing(local: Site):
     """nginx sends no X-Forwarded-* by default, and its own name for the upstream as Host."""
-    port, no_login = free_port(), Visitor("stranger", ANYONE)
+    port = free_port()
+    no_login = Visitor("stranger", ANYONE)
     with nginx(f"location / {{ proxy_pass http://127.0.0.1:{local.port}; }}", port):
         outside = replace(local, port=port, host="papers.example.org", connections={})
         before = rows(local.app)

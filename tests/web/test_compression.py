@@ -11,7 +11,8 @@ from tests.house import House
 from tests.web.conftest import TOKEN, log_in, pages, public_pages
 from tests.web.test_page_sizes import many_papers
 
-OWN, FOREIGN = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site"}
+OWN = {"Sec-Fetch-Site": "same-origin"}
+FOREIGN = {"Sec-Fetch-Site": "cross-site"}
 PLAIN = OWN | {"Accept-Encoding": "identity"}
 
 
@@ -51,7 +52,8 @@ def test_a_page_an_export_and_the_style_are_compressed(house: House):
     house.run()
     with pages(house) as (_, client):
         for path in ("/digests/lab/2026-11-21", "/papers.json", "/static/style.css", "/nothing"):
-            plain, answer = client.get(path, headers=PLAIN), client.get(path, headers=OWN)
+            plain = client.get(path, headers=PLAIN)
+            answer = client.get(path, headers=OWN)
             assert plain.headers.get("content-encoding") is None
             assert answer.headers["content-encoding"] == "gzip"
             assert answer.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"

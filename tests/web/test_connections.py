@@ -221,7 +221,8 @@ class Loop(asyncio.SelectorEventLoop):
             await asyncio.sleep(0)
 
 
-MINUTE, ENOUGH = 60.0, 16 << 20
+MINUTE = 60.0
+ENOUGH = 16 << 20
 
 
 async def read_in_turns(*sizes: int) -> int:
@@ -263,7 +264,8 @@ def test_a_client_that_reads_too_slowly_is_cut_off() -> None:
             return runner.run(read_in_turns(*sizes))
 
     # Beside the bytes that are read, the kernel may take some megabytes.
-    fast, slow = ENOUGH + (8 << 20), 1 << 20
+    fast = ENOUGH + (8 << 20)
+    slow = 1 << 20
     assert read(slow) < 16 << 20
     assert read(fast, slow) < 48 << 20
     assert read(fast, fast) > 64 << 20

@@ -94,7 +94,8 @@ def test_there_is_no_login_and_the_token_of_the_service_opens_nothing(demo: Site
 
 def test_other_machines_see_the_demo_and_not_the_pages_of_a_configuration():
     request = replace(asked(peer="203.0.113.5"), headers={"host": "192.0.2.1:8080"})
-    open_rules, rules = AccessRules(is_demo=True), AccessRules()
+    open_rules = AccessRules(is_demo=True)
+    rules = AccessRules()
     assert refuse_way(open_rules, request) is None
     viewer = admit(open_rules, request)
     assert not isinstance(viewer, Refusal)

@@ -22,7 +22,8 @@ from tests.web.test_pages import rows
 # Seconds; the machine may be busy.
 ANSWERED_WITHIN = 60.0
 VICTIM = "victim@example.org"
-ADA, PASSWORD = "ada@example.org", "a password of hers"
+ADA = "ada@example.org"
+PASSWORD = "a password of hers"
 FIELDS = f'<input name="recipient" value="{VICTIM}"><button>Win a prize</button>'
 # Pages that post the form; each has a button, or posts it when it is loaded.
 FORM = f'<form method="post" action="{{url}}">{FIELDS}</form>'

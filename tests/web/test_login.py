@@ -127,7 +127,8 @@ def test_web_login_prints_the_address_of_the_pages(lived: House):
 
 def test_web_login_opens_a_browser_whose_command_line_says_nothing(lived: House):
     lived.settings["web"] = {}
-    browser, opened = lived.folder / "browser", lived.folder / "opened"
+    browser = lived.folder / "browser"
+    opened = lived.folder / "opened"
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
     browser.chmod(0o755)
     done = lived.command("web", "login", "--open", env={"BROWSER": f"{browser} %s"})

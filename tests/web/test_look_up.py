@@ -104,7 +104,8 @@ def test_who_saved_a_paper_and_the_operator_alone_see_what_became_of_it(followed
     app, client = followed
     with app.runtime.database.reading() as tx:
         [newest, *_] = digests.newest(tx, ["lab"], 1)
-    bo, words = NAMED["bo"], "A preprint that you saved or rated is now published"
+    bo = NAMED["bo"]
+    words = "A preprint that you saved or rated is now published"
     digest = f"/digests/lab/{newest.period}"
     for path, shown in ((digest, words), ("/papers/1", "arXiv: published"), ("/saved", "arXiv: ")):
         seen = {n: shown in client.get(path, headers=h).text for n, h in NAMED.items()}

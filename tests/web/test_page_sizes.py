@@ -22,7 +22,8 @@ from tests.house import House
 from tests.web.conftest import SAME_ORIGIN, pages, public_pages
 
 LIMIT = 100_000
-STARTS, ENDS = ("bar", "cel", "dor", "fin", "gal", "hem"), ("ton", "vex", "lim")
+STARTS = ("bar", "cel", "dor", "fin", "gal", "hem")
+ENDS = ("ton", "vex", "lim")
 WORDS = [start + end for start in STARTS for end in ENDS]
 
 
@@ -77,7 +78,8 @@ def test_a_long_digest_has_several_pages_with_each_paper_once(large: House) -> N
 
 
 def test_the_first_page_of_a_long_digest_has_the_changes_of_references(house: House) -> None:
-    refs, notices = house.folder / "refs.jsonl", house.folder / "notices.jsonl"
+    refs = house.folder / "refs.jsonl"
+    notices = house.folder / "notices.jsonl"
     refs.write_text(json.dumps({"title": "A work of ours", "doi": "10.5555/1"}))
     notice = {"title": "Retracted", "doi": "10.5555/2", "type": "retraction"}
     notices.write_text(json.dumps(notice | {"about": {"doi": "10.5555/1"}}))
@@ -100,7 +102,8 @@ def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:
     large.settings["secret_key"] = [key]
     token = KeyRing((key,)).sign(VIEW, "lab", "2026-11-21", "ada@example.org")
     with public_pages(large) as (_, client):
-        shown, names = [], [token]
+        shown = []
+        names = [token]
         while names:
             answer = client.get(f"/v/{names.pop()}")
             assert len(answer.content) < LIMIT

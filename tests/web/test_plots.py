@@ -65,7 +65,8 @@ def test_a_thin_day_is_marked_beside_what_is_usual() -> None:
     thin = DayCount(FIRST + timedelta(2), 3, USUAL, is_thin=True)
     plot = plot_days([*days(30, 31, usual=USUAL), thin], "arXiv")
     assert len(with_class(plot, "usual")) == 3
-    [bar], [mark] = with_class(plot, "thin"), with_class(plot, "mark")
+    [bar] = with_class(plot, "thin")
+    [mark] = with_class(plot, "mark")
     assert bar.findtext("title") == "Wed 28 Oct: 3 papers, usual 30"
     assert float(mark.get("cy", "")) < float(bar.get("y", ""))
     assert "Far fewer than usual on 2026-10-28." in (drawn(plot).findtext(".//desc") or "")

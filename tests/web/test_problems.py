@@ -117,7 +117,8 @@ def test_a_source_is_read_before_its_time_once(troubled: House) -> None:
 
 def test_a_source_whose_server_asked_to_wait_is_left_alone(troubled: House) -> None:
     with pages(troubled) as (app, client):
-        configured, now = app.runtime.sources["journal"], troubled.clock.now()
+        configured = app.runtime.sources["journal"]
+        now = troubled.clock.now()
         with app.runtime.database.writing() as tx:
             until = now.replace(hour=23)
             reading_state.must_wait(tx, "journal", configured.address, until, "answered 429")
@@ -148,7 +149,8 @@ def test_a_delivery_is_tried_again_also_while_its_server_rests(troubled: House) 
 def test_an_outage_group_is_tried_again_at_once(troubled: House) -> None:
     with pages(troubled) as (app, client):
         subject = Subject(SubjectKind.OUTAGE_GROUP, SMTP_SERVER)
-        now, config_hash = troubled.clock.now(), app.runtime.config_hash
+        now = troubled.clock.now()
+        config_hash = app.runtime.config_hash
         with app.runtime.database.writing() as tx:
             incidents.add_failure(tx, app.runtime, subject, "down", now, "421", config_hash)
             waits = sa.update(schema.delivery).values(state=DeliveryState.PLANNED)

@@ -27,7 +27,8 @@ from tests.web.conftest import PUBLIC, public_pages, suppressed
 from tests.web.test_pages import rows
 
 KEY = "a key of this installation"
-ADA, BOB = "ada@example.org", "bob@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
 
 
 def with_links(house: House, smtp: ScriptedSmtp, *addresses: str, url: str = PUBLIC) -> House:

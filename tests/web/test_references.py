@@ -24,7 +24,9 @@ from tests.sources.libraries import article, articles
 from tests.web.conftest import PROXY, public_pages
 from tests.web.test_page_sizes import LIMIT, read_pages
 
-ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+OP = "op@example.org"
 BIORXIV = "10.1101/2024.01.01.{}"
 # The entries to which something happens, by their keys.
 ENTRIES = {
@@ -78,7 +80,8 @@ def guarded(house: House, web: MisbehavingServer) -> House:
     quarry = {"topics": ["*"], "email": [BOB], "guard": "bob-refs"}
     house.settings["subscriptions"]["quarry"] = quarry
     journal = {"container-title": ["Journal of Sand"], "issued": {"date-parts": [[2026, 11, 2]]}}
-    gone, worry = ENTRIES["gone"][0], ENTRIES["worry"][0]
+    gone = ENTRIES["gone"][0]
+    worry = ENTRIES["worry"][0]
     out = ENTRIES["out"][0]
     is_preprint = {"is-preprint-of": [{"id-type": "doi", "id": "10.5555/out"}]}
     crossref(

@@ -30,10 +30,8 @@ def site(lived: House) -> Iterator[Site]:
     lived.by_mail(25, "ada@example.org", "bob@example.org")
     lived.run()
     with public_pages(lived, **PROXY, operators=["op@example.org"]) as (app, client):
-        ada, bob = (
-            RaterScope("lab", who="Ada@example.org"),
-            RaterScope("lab", who="bob@example.org"),
-        )
+        ada = RaterScope("lab", who="Ada@example.org")
+        bob = RaterScope("lab", who="bob@example.org")
         rate(app.runtime, "1", "save", ada)
         rate(app.runtime, "1", "up", ada)
         lived.clock.move(hours=1)

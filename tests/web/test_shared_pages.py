@@ -17,7 +17,9 @@ from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, SAME_ORIGIN, TOKEN, pages, public_pages
 
-ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+OP = "op@example.org"
 MANY = 20
 
 
@@ -25,7 +27,8 @@ class Made:
     """How often the page `/` was made; it is held up until `release` is set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.times, self.fails = 0, False
+        self.times = 0
+        self.fails = False
         self.begun, self.release = threading.Event(), threading.Event()
         self.release.set()
         show_papers = today.show_papers

@@ -31,7 +31,9 @@ from tests.web.test_page_sizes import LIMIT
 
 # Statements of a page. The largest, `/status`, shows 100 subscriptions with five for each.
 FEW = 550
-ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
+ADA = "ada@example.org"
+BOB = "bob@example.org"
+OP = "op@example.org"
 
 
 def by(address: str) -> dict[str, str]:
@@ -130,7 +132,8 @@ def test_readers_are_shown_which_changes_were_reported_to_them_and_to_nobody_els
     house: House, smtp: ScriptedSmtp
 ):
     """Also where both guard the same paper, each in a library of their own."""
-    reference, notice = {"title": AGENTS[0], "doi": "10.5555/1"}, {"type": "retraction"}
+    reference = {"title": AGENTS[0], "doi": "10.5555/1"}
+    notice = {"type": "retraction"}
     notice |= {"title": "Retracted", "doi": "10.5555/2", "about": {"doi": "10.5555/1"}}
     for name, record in (("ada-refs", reference), ("bob-refs", reference)):
         (house.folder / f"{name}.jsonl").write_text(json.dumps(record), encoding="utf-8")
@@ -205,7 +208,8 @@ def test_a_subscription_names_its_libraries_and_what_they_are_for(house: House):
 
 
 def test_a_subscription_says_which_changes_of_references_wait(house: House):
-    refs, news = house.folder / "refs.jsonl", house.folder / "news.jsonl"
+    refs = house.folder / "refs.jsonl"
+    news = house.folder / "news.jsonl"
     refs.write_text(json.dumps({"title": AGENTS[0], "doi": "10.5555/1"}), encoding="utf-8")
     notice = {"title": "Retracted", "doi": "10.5555/2", "type": "retraction"}
     news.write_text(json.dumps(notice | {"about": {"doi": "10.5555/1"}}), encoding="utf-8")

@@ -14,7 +14,8 @@ from tests.house import FOLDING, House
 from tests.web.conftest import PROXY, SAME_ORIGIN, closed_pages, public_pages
 
 ADA, BOB, OP = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "bob", "op"))
-MATCHED, UNMATCHED = "/papers/1", "/papers/3"
+MATCHED = "/papers/1"
+UNMATCHED = "/papers/3"
 BUTTON = re.compile(r'<button name="verdict" value="(\w+)"')
 LIKE_IT = (
     "A Language Agent for Folding",

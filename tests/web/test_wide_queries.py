@@ -78,7 +78,8 @@ def test_a_topic_is_shown_and_matched_however_wide(
 def test_other_pages_are_answered_while_searches_take_long(
     lived: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, release = threading.Event(), threading.Event()
+    begun = threading.Event()
+    release = threading.Event()
 
     def take_long(query: str, synonyms: Synonyms) -> Query:
         begun.set()

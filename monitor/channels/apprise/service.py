@@ -53,7 +53,8 @@ LOCAL = frozenset(
 # Of each limit nine tenths are used, as services count a little otherwise.
 _SHARE = 0.9
 _LONGEST_SUBJECT = 200
-_CONNECT_SECONDS, _READ_SECONDS = 10.0, 20.0
+_CONNECT_SECONDS = 10.0
+_READ_SECONDS = 20.0
 
 # The library takes several addresses in one text, and here would use the first in part.
 _FURTHER_ADDRESS = re.compile(r",\s*[A-Za-z][\w+.-]*://")

@@ -110,7 +110,8 @@ class Mail(Channel):
     ) -> None:
         """Raises UsageError when the server's `sender` is no address."""
         self.name = name
-        self.outage_group, self.unknown = SMTP_SERVER, server.unknown
+        self.outage_group = SMTP_SERVER
+        self.unknown = server.unknown
         self._to = tuple(to)
         self._server = server
         self._links = links
@@ -223,7 +224,8 @@ def sender_domain(sender: str) -> str:
 
 def _list_id(label: str, domain: str, body: Json) -> str:
     """Return a list's id (RFC 2919), after its name in quotes where that is plain and short."""
-    name, plain = str(body.get("title", "")), f"<{label}.{domain}>"
+    name = str(body.get("title", ""))
+    plain = f"<{label}.{domain}>"
     named = f'"{name}" {plain}'
     return named if _PLAIN_NAME.fullmatch(name) and len(named) <= LIST_ID_LIMIT else plain
 

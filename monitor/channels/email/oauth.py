@@ -140,7 +140,8 @@ class Tokens:
             newer = self._kept.load(self.account)
             if error.code != "invalid_grant" or newer in ("", used):
                 raise
-            used, answer = newer, self._use(newer)
+            used = newer
+            answer = self._use(newer)
         self.keep(answer, used)
         return answer
 
@@ -259,7 +260,8 @@ def request_device_code(tokens: Tokens) -> DeviceCode:
 
 def await_device_login(tokens: Tokens, code: DeviceCode, sleep: Callable[[float], None]) -> None:
     """Ask until the code is entered, and keep the refresh token. Raises TokenError."""
-    waited, interval = 0.0, max(code.interval, 1.0)
+    waited = 0.0
+    interval = max(code.interval, 1.0)
     while waited < code.expires_in:
         try:
             answer = tokens.ask({"grant_type": _DEVICE_GRANT, "device_code": code.device_code})

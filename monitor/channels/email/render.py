@@ -108,7 +108,9 @@ def _printable(text: str) -> str:
     return encoded.translate(None, _UNPRINTABLE).decode("utf-8")
 
 
-STOP, VIEW, RATE = "stop", "view", "rate"
+STOP = "stop"
+VIEW = "view"
+RATE = "rate"
 PATHS = {STOP: "/u/", VIEW: "/v/", RATE: "/r/"}
 
 

@@ -80,7 +80,8 @@ def ask(name: str, server: tuple[str, int] | None = None) -> Sequence[str] | Non
     try:
         asking = resolver.Resolver(configure=server is None)
         if server:
-            asking.nameservers, asking.port = [server[0]], server[1]
+            asking.nameservers = [server[0]]
+            asking.port = server[1]
         answer = asking.resolve(name, "TXT", lifetime=PATIENCE, search=False)
     except resolver.NXDOMAIN:
         return None

@@ -46,7 +46,8 @@ class Sendmail:
     def __init__(self, settings: SmtpSettings) -> None:
         assert settings.sendmail
         self.program = settings.sendmail
-        self.sender, self.unknown = settings.sender, settings.unknown
+        self.sender = settings.sender
+        self.unknown = settings.unknown
         self._seconds = settings.timeouts.final.total_seconds()
 
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
@@ -153,5 +154,6 @@ def _is_unknown(status: int, letter: Letter, lines: Sequence[str]) -> bool:
     first = _SERVER_REPLY.search(replies[0])
     assert first
     text = " ".join([replies[0][first.end() :], *replies[1:]])
-    sender, recipient = letter.sender, letter.recipient
+    sender = letter.sender
+    recipient = letter.recipient
     return says_unknown(int(first[1]), text, sender, recipient, to_recipient=True)

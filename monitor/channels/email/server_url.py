@@ -25,10 +25,13 @@ def read_server_url(server: str) -> dict[str, str]:
     scheme, rest = (scheme.lower(), rest) if has_scheme else ("smtp", server)
     try:
         parts = urlsplit(f"//{rest.removesuffix('/')}")
-        port, password = parts.port, parts.password
+        port = parts.port
+        password = parts.password
         is_server = bool(parts.hostname) and parts.netloc == rest.removesuffix("/")
     except ValueError:
-        port, password, is_server = None, rest.rpartition("@")[0].partition(":")[2], False
+        port = None
+        password = rest.rpartition("@")[0].partition(":")[2]
+        is_server = False
     if password:
         raise ValueError(
             "a password does not belong on the command line, where others on this machine can read "

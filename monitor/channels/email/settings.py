@@ -148,9 +148,11 @@ def _host(text: str) -> str:
         return text
     try:
         parts = urlsplit(text if is_url else f"//{text}")
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError:
-        host, port = None, None
+        host = None
+        port = None
     instead = f"host: {host or 'smtp.example.org'}" + (f", port: {port}" if port else "")
     raise ValueError(f"should be only the name of a host; write {instead}")
 

@@ -65,7 +65,8 @@ class SmtpServer:
         quit_timeout: timedelta = timedelta(seconds=5),
     ) -> None:
         """`tokens` are those of an account without a password."""
-        self.sender, self.unknown = settings.sender, settings.unknown
+        self.sender = settings.sender
+        self.unknown = settings.unknown
         self._free: LifoQueue[_Connection] = LifoQueue()
         for _ in range(settings.connections):
             self._free.put(_Connection(settings, tokens, idle, quit_timeout))
@@ -184,7 +185,8 @@ class _Connection:
 
     def _connect(self) -> Session:
         """Open a connection that is ready for MAIL, and note each step as it begins."""
-        token, settings = self._access_token(), self.settings
+        token = self._access_token()
+        settings = self.settings
         self._begun.append("connection")
         failed = "cannot be reached"
         try:
@@ -246,7 +248,8 @@ class _Connection:
         Returns False if the server refuses a token that it took before: a new one is worth an
         attempt.
         """
-        tokens, secret = self._tokens, self.settings.password
+        tokens = self._tokens
+        secret = self.settings.password
         password = secret.reveal() if secret else ""
         logins: dict[str, tuple[str, ...]] = (
             {

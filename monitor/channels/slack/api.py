@@ -67,7 +67,8 @@ class WebApi:
         except clients.NoAnswerError as none:
             return none.outcome
         data: Mapping[str, Any] = answer.data if isinstance(answer.data, dict) else {}
-        code, host = _code(data.get("error", "")), host_of(self.base_url)
+        code = _code(data.get("error", ""))
+        host = host_of(self.base_url)
         return Answer(answer.status_code, answer.headers, code, data, host)
 
 
@@ -87,7 +88,8 @@ def _code(word: object) -> str:
 # ── posting ───────────────────────────────────────────────────────────────────────────
 
 # The header in which Slack lists what a token may do, and the permission to post.
-SCOPES_HEADER, POSTING_SCOPE = "x-oauth-scopes", "chat:write"
+SCOPES_HEADER = "x-oauth-scopes"
+POSTING_SCOPE = "chat:write"
 NOT_UNFURLED = {"unfurl_links": False, "unfurl_media": False}
 
 METADATA_EVENT = "paper_monitor_delivery"
@@ -235,7 +237,8 @@ class Webhook:
     """An incoming webhook: no threads, no history, and errors as bare words."""
 
     def __init__(self, url: str, allow_private: bool | None = None) -> None:
-        self._url, self._allow_private = url, allow_private
+        self._url = url
+        self._allow_private = allow_private
 
     def post(self, message: Json, delivery: Delivery, commit_handoff: CommitHandoff) -> Outcome:
         """Post a message of its own. Raises TooLongError."""
@@ -284,7 +287,8 @@ class TooLongError(Exception):
 
 def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
     """Return what a refusal means; all of a webhook concern the channel. Raises TooLongError."""
-    code, named = answer.code, "the webhook" if webhook else "slack.base_url"
+    code = answer.code
+    named = "the webhook" if webhook else "slack.base_url"
     no_code = f"{answer.host} answered HTTP {answer.status}, which is not an answer of Slack"
     reason = f"{code} ({_HINTS[code]})" if code in _HINTS else code or f"{no_code}; check {named}"
     if code in _TOO_LONG_CODES:

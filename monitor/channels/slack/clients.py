@@ -44,7 +44,8 @@ def call(
     """Call a method of the Web API, whose answer may be a refusal. Raises NoAnswerError."""
     client = _WebClient(token, base_url, logger=SILENT, retry_handlers=[])
     client.post = post
-    as_json, params = None if body is None else dict(body), None if form is None else dict(form)
+    as_json = None if body is None else dict(body)
+    params = None if form is None else dict(form)
     try:
         return client.api_call(method, json=as_json, params=params)
     except SlackApiError as refusal:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from monitor.resources import resource
 
-FOLDER, SUFFIX = "webhook", ".json.j2"
+FOLDER = "webhook"
+SUFFIX = ".json.j2"
 
 
 def template_names(folders: Iterable[Path] = ()) -> set[str]:

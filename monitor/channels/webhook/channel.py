@@ -248,7 +248,8 @@ class Webhook(Channel):
 
 def _around(text: str, place: int) -> str:
     """Return what an output has around the place of its fault."""
-    before, after = text[max(place - 30, 0) : place], text[place : place + 30]
+    before = text[max(place - 30, 0) : place]
+    after = text[place : place + 30]
     return f", at ⟶ in “{before}⟶{after}”".replace("\n", "⏎")
 
 

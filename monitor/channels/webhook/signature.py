@@ -13,9 +13,12 @@ import hmac
 from collections.abc import Iterable, Mapping
 
 PREFIX = "whsec_"
-ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
+ID = "webhook-id"
+TIMESTAMP = "webhook-timestamp"
+SIGNATURE = "webhook-signature"
 # Bytes of a key, as the specification asks for.
-_SHORTEST, _LONGEST = 24, 64
+_SHORTEST = 24
+_LONGEST = 64
 
 
 def key_of(secret: str) -> bytes:

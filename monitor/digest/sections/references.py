@@ -272,7 +272,8 @@ def _happened(event: ReferenceEvent) -> str:
 
     Events of older digests have no venue, and are described as they were then.
     """
-    venue, when = event.venue, _when(event.dated)
+    venue = event.venue
+    when = _when(event.dated)
     match event.change:
         case ReferenceChange.RETRACTED if event.after:
             return f"Retracted{f' by {venue}' if venue else ''}{when}.{_other_title(event)}"

@@ -113,7 +113,8 @@ class TopicIndex:
                 self._engine.remove(self._numbers[name])
 
     def _fill_engine(self) -> None:
-        outdated, self._outdated = self._outdated, {}
+        outdated = self._outdated
+        self._outdated = {}
         for name in outdated:
             if not self.error(name):
                 self._engine.put(self._numbers[name], self.query(name))

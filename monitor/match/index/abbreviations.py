@@ -71,7 +71,8 @@ def with_abbreviations(
         firsts = int(lattices.ends.max(initial=0)) + np.cumsum(lengths) - lengths + 1
         lattices = _add_meanings(lattices, rules, places, firsts)
         inner = ranges(firsts, lengths)
-        starts, ends = np.repeat(places.starts, lengths), np.repeat(places.ends, lengths)
+        starts = np.repeat(places.starts, lengths)
+        ends = np.repeat(places.ends, lengths)
     return Expanded(lattices, inner, starts, ends)
 
 
@@ -134,7 +135,8 @@ def _add_meanings(
     counts = per_rule[places.rules]
     at = ranges((np.cumsum(per_rule) - per_rule)[places.rules], counts)
     forms, begins, stops = edges.reshape(-1, 3)[at].T
-    inner, length = np.repeat(firsts, counts), np.repeat(lengths, counts)
+    inner = np.repeat(firsts, counts)
+    length = np.repeat(lengths, counts)
     new = (
         np.where(begins == 0, np.repeat(places.starts, counts), inner + begins),
         np.where(stops == length, np.repeat(places.ends, counts), inner + stops),

@@ -90,26 +90,32 @@ def count_occurrences(hits: Hits, checked: Iterable[tuple[int, int, int, int]]) 
     What stands inside an abbreviation is written where the abbreviation is. `checked` are rows
     of (leaf, paper, in the title, in all) from the reference evaluation.
     """
-    (lattices, inner, inner_starts, inner_ends), occurrences = hits.expanded, hits.occurrences
+    (lattices, inner, inner_starts, inner_ends) = hits.expanded
+    occurrences = hits.occurrences
     last = max(int(lattices.ends.max(initial=0)), int(inner.max(initial=0)))
     begins = np.arange(last + 1)
     stops = begins.copy()
-    begins[inner], stops[inner] = inner_starts, inner_ends
+    begins[inner] = inner_starts
+    stops[inner] = inner_ends
     starts = begins[lattices.starts[occurrences.firsts[hits.which]]]
     ends = stops[occurrences.ends[hits.which]]
     keys = hits.leaves.astype(np.int64) << 32 | hits.papers
     places = starts.astype(np.int64) << 32 | ends
     order = np.lexsort((places, keys))
-    keys, places, fields = keys[order], places[order], hits.fields[order]
+    keys = keys[order]
+    places = places[order]
+    fields = hits.fields[order]
     new = (np.diff(keys, prepend=-1) != 0) | (np.diff(places, prepend=-1) != 0)
-    keys, in_title = keys[new], fields[new] == _TITLE
+    keys = keys[new]
+    in_title = fields[new] == _TITLE
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
     in_all = np.diff(np.append(firsts, len(keys)))
     titles = np.add.reduceat(in_title.astype(np.int64), firsts) if len(firsts) else in_all
     keys = keys[firsts]
     for leaf, paper, title, every in checked:
         at = int(np.searchsorted(keys, leaf << 32 | paper))
-        titles[at], in_all[at] = title, every
+        titles[at] = title
+        in_all[at] = every
     return Counts(keys, titles, in_all)
 
 
@@ -377,7 +383,9 @@ class Engine:
             scores[np.isin(topics, list(self._weighted))] = np.nan
             self._score_near(papers, topics, scores, present.near)
         order = np.argsort(papers << 32 | topics)
-        papers, topics, scores = papers[order], topics[order], scores[order]
+        papers = papers[order]
+        topics = topics[order]
+        scores = scores[order]
         kept = self._above_threshold(papers, topics, views)
         return papers[kept], topics[kept], scores[kept]
 
@@ -428,11 +436,13 @@ class Engine:
         counts: Counts,
     ) -> Numbers:
         scores = np.empty(len(papers))
-        leaves_of, rarities = self._columns[shape][1], np.asarray(self._leaves.rarities)
+        leaves_of = self._columns[shape][1]
+        rarities = np.asarray(self._leaves.rarities)
         block = max(1, _CELLS_PER_BLOCK // leaves_of.shape[1])
         for first in range(0, len(papers), block):
             at = slice(first, first + block)
-            placed, paper = leaves_of[rows[at]], papers[at, np.newaxis]
+            placed = leaves_of[rows[at]]
+            paper = papers[at, np.newaxis]
             words = present.rows[present.row_of[placed], paper >> 6]
             has = (words >> (paper & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
             at_places = counts.at(placed, paper)

@@ -84,7 +84,8 @@ class Likes:
         self, columns: _Columns, keys: Numbers, counts: Numbers, papers: int
     ) -> Iterator[Closeness]:
         order = np.argsort(keys & 0xFFFFFFFF, kind="stable")
-        words, of = keys[order] >> 32, keys[order] & 0xFFFFFFFF
+        words = keys[order] >> 32
+        of = keys[order] & 0xFFFFFFFF
         parts = PARTS * counts[order] // (counts[order] + 1)
         texts = len(columns.leaves)
         block = max(1, _CELLS // texts)

@@ -65,10 +65,13 @@ class Phrases:
         keys, children, follows = self._table
         # Words that no topic asks for have higher numbers.
         known = np.flatnonzero(lattices.forms < len(self._firsts))
-        forms, ends = lattices.forms[known], lattices.ends[known]
+        forms = lattices.forms[known]
+        ends = lattices.ends[known]
         nodes = np.asarray(self._firsts)[forms]
         at = np.flatnonzero(nodes)
-        nodes, ends, firsts = nodes[at], ends[at], known[at]
+        nodes = nodes[at]
+        ends = ends[at]
+        firsts = known[at]
         occurrences = [Occurrences(nodes, firsts, ends)]
         # The words by which phrases go on, by the position they start at.
         following = known[follows[forms]]
@@ -85,7 +88,8 @@ class Phrases:
             at = np.searchsorted(keys, wanted, "right") - 1
             there = np.flatnonzero(keys[at] == wanted)
             nodes = children[at[there]]
-            ends, firsts = lattices.ends[words[there]], firsts[going[there]]
+            ends = lattices.ends[words[there]]
+            firsts = firsts[going[there]]
             occurrences.append(Occurrences(nodes, firsts, ends))
         return Occurrences(*(np.concatenate(column) for column in zip(*occurrences, strict=True)))
 
@@ -117,6 +121,7 @@ class PhraseLinks:
         which = np.flatnonzero(phrases < len(before) - 1)
         firsts = before[phrases[which]]
         counts = before[phrases[which] + 1] - firsts
-        at, which = ranges(firsts, counts), np.repeat(which, counts)
+        at = ranges(firsts, counts)
+        which = np.repeat(which, counts)
         matching = np.flatnonzero(masks[at] & fields[which])
         return leaves[at[matching]], which[matching]

@@ -139,7 +139,8 @@ class Vocabulary(dict[bytes, int]):
         written = b"".join(parts)
         is_inside = np.frombuffer(written, np.uint8) != ord(" ")
         edges = np.flatnonzero(is_inside[1:] != is_inside[:-1]) + 1
-        begins, ends = edges[::2], edges[1::2]
+        begins = edges[::2]
+        ends = edges[1::2]
         before = np.searchsorted(begins, np.cumsum([len(part) for part in parts]))
         codes = self._codes(written.lower(), begins, ends)
         lattices, positions = self._lay_out(codes, before)
@@ -213,7 +214,8 @@ class Vocabulary(dict[bytes, int]):
         at = np.cumsum(widths) - widths + texts
         counts = np.asarray(self._counts)[rows].astype(np.int64)
         edges = ranges(np.asarray(self._firsts)[rows], counts)
-        base, text = np.repeat(at[several], counts), np.repeat(texts[several], counts)
+        base = np.repeat(at[several], counts)
+        text = np.repeat(texts[several], counts)
         single = np.flatnonzero(codes > 0)
         lattices = Lattices(
             np.concatenate([at[single], base + np.asarray(self._starts)[edges]]),

@@ -488,7 +488,8 @@ def _number(token: Token, field: str, text: str) -> Number:
     compared = _COMPARISON.fullmatch(text) if token.distance is None else None
     if not compared:
         raise token.fault(f"{field}: needs a comparison with a number", f"as in {field}:>10")
-    number, sign = int(compared["number"]), compared["sign"]
+    number = int(compared["number"])
+    sign = compared["sign"]
     if sign == "<" and not number:
         raise token.fault("no number is below 0", f"as in {field}:>10")
     low = 0 if "<" in sign else number + (sign == ">")

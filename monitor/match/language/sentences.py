@@ -23,7 +23,8 @@ from monitor.text import form_of
 
 # Five words side by side, or fewer, are searched for as they are.
 MOST_WORDS = 5
-_DEMANDS, _SUBJECT = 3, 2
+_DEMANDS = 3
+_SUBJECT = 2
 
 # Not `FUNCTION_WORDS`: words of sentences, beside those of STOP_WORDS and COMMON.
 _WORDS = """
@@ -52,7 +53,9 @@ class Sentence(NamedTuple):
 
 def find_sentence(text: str, tokens: Sequence[Token]) -> Sentence | None:
     """Return the first sentence in a topic; what is meant by further ones is in its query, too."""
-    query, end, sentences = "", 0, []
+    query = ""
+    end = 0
+    sentences = []
     for run in _runs(tokens):
         meant = _meant([token.text for token in run]) if len(run) > MOST_WORDS else ""
         if meant:

@@ -84,7 +84,8 @@ def _shift(edge: Edge, by: int) -> Edge:
 
 def _substitute(written: Term, start: int, member: Term, other: Term) -> Term:
     """Replace `member` at `start` by `other`; words joined across its ends are left out."""
-    end, longer = start + member.length, other.length - member.length
+    end = start + member.length
+    longer = other.length - member.length
     before = [edge for edge in written.edges if edge.end <= start]
     after = [edge for edge in written.edges if edge.start >= end]
     edges = [

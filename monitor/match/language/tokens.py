@@ -94,7 +94,8 @@ def _word(token: Token) -> Token:
 
 def _phrase(text: str, token: Token) -> tuple[Token, int]:
     """Check the quotes of a phrase, and read the distance and weight after it."""
-    start, end = token.position, token.position + len(token.text)
+    start = token.position
+    end = token.position + len(token.text)
     if len(token.text) < 2 or token.text[-1] not in QUOTES or token.text.endswith('\\"'):
         raise QueryError("this quote is never closed", start, 'close the phrase with another "')
     if start and text[start - 1] not in "(:=,-‐‑‒–—―−" and not text[start - 1].isspace():

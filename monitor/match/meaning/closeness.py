@@ -44,7 +44,8 @@ def as_closeness(parts: int, like: Like) -> float:
 
 def least_words(like: Like) -> list[Words]:
     """Return words of which a paper must have one: all others together do not reach the bar."""
-    needed, left = [], PARTS * sum(weight for _, weight in like.words)
+    needed = []
+    left = PARTS * sum(weight for _, weight in like.words)
     for word, weight in like.words:
         if left < like.bar * whole(like):
             break

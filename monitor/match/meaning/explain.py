@@ -141,11 +141,14 @@ def _other_reasons(
     for leaf in matched:
         match leaf:
             case Author():
-                field, values = "author", view.matching_authors(leaf)
+                field = "author"
+                values = view.matching_authors(leaf)
             case Label():
-                field, values = leaf.field, view.matching_labels(leaf)
+                field = leaf.field
+                values = view.matching_labels(leaf)
             case Number():
-                field, values = leaf.field, [f"{view.number(leaf.field):,}"]
+                field = leaf.field
+                values = [f"{view.number(leaf.field):,}"]
             case _:
                 continue
         found[field] += values
@@ -235,16 +238,19 @@ def _widen(text: str, span: Span, formulas: Sequence[Span]) -> Span:
     first = bisect_right(formulas, start, key=itemgetter(1))
     last = bisect_left(formulas, end, first, key=itemgetter(0))
     if first < last:
-        start, end = min(start, formulas[first][0]), max(end, formulas[last - 1][1])
+        start = min(start, formulas[first][0])
+        end = max(end, formulas[last - 1][1])
     return _balance_braces(text, start, end)
 
 
 def _balance_braces(text: str, start: int, end: int) -> Span:
     unclosed = text.count("{", start, end) - text.count("}", start, end)
     while unclosed > 0 and text[end : end + 1] == "}":
-        end, unclosed = end + 1, unclosed - 1
+        end = end + 1
+        unclosed = unclosed - 1
     while unclosed < 0 and start and text[start - 1] == "{":
-        start, unclosed = start - 1, unclosed + 1
+        start = start - 1
+        unclosed = unclosed + 1
     return start, end
 
 
@@ -263,7 +269,8 @@ def score(query: Query, view: View) -> float:
         return 0.0
     if likes := [leaf for leaf in matched if isinstance(leaf, Like)]:
         return MOST * view.closeness(likes[0])
-    occurrences, in_title = 0, []
+    occurrences = 0
+    in_title = []
     for leaf in matched:
         if isinstance(leaf, Words | Near):
             counts = {field: len(view.text(field).occurrences(leaf)) for field in leaf.fields}

@@ -56,13 +56,15 @@ class AboutSource(WindowSource):
         self, works: Iterable[Mapping[str, Sequence[str]]], state: Mapping[str, str]
     ) -> Iterator[Found]:
         """Find an answer for each batch of works; none where no work can be asked about."""
-        after, failed = state.get(AFTER, ""), False
+        after = state.get(AFTER, "")
+        failed = False
         wanted = sorted({name for work in works for name in self.names_of(work)})
         parts = list(batches([name for name in wanted if name > after] or wanted))
 
         def load(batch: Sequence[str], name: str) -> Document:
             nonlocal after, failed
-            failed_before, failed = failed, True
+            failed_before = failed
+            failed = True
             document = self.ask(batch)
             failed = failed_before
             if not failed:

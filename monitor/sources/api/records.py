@@ -107,13 +107,15 @@ class ApiSource(WindowSource):
         """Return the records of a document, and whether it is whole."""
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
             raise DocumentError("the JSON has more objects and lists than any answer")
-        text, whole = decode(content)[0], True
+        text = decode(content)[0]
+        whole = True
         try:
             response = json.loads(text)
         except (ValueError, RecursionError):
             names = "|".join(re.escape(path.rpartition(".")[2]) for path in self.lists)
             begins = re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')
-            response, whole = list(salvage(text, begins)), False
+            response = list(salvage(text, begins))
+            whole = False
             if not response:
                 fault = find_fault(text, "JSON")
                 raise DocumentError(fault or "the JSON cannot be read") from None

@@ -30,7 +30,9 @@ from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
 
 WEEK = timedelta(days=7)
-UNTIL, FROM, DAYS = "until", "from", "days"
+UNTIL = "until"
+FROM = "from"
+DAYS = "days"
 
 
 class ServiceOptions(SourceOptions):
@@ -210,7 +212,9 @@ class WindowSource(Source):
 
     def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
         """Yield the windows of a run without gaps, oldest first."""
-        now, targets, overlap = self._clock(), self.targets(), self.options.overlap
+        now = self._clock()
+        targets = self.targets()
+        overlap = self.options.overlap
         start = now + overlap - (self.first or overlap)
         until = min(parse_date(state.get(UNTIL, "")) or start, now)
         begin = min(parse_date(state.get(FROM, "")) or until - overlap, now)
@@ -259,7 +263,9 @@ class _Walk:
     def find(self) -> Iterator[Found]:
         pages = 0
         for window in self.source.windows(self.state):
-            self.pages, self.responded, whole = 0, None, True
+            self.pages = 0
+            self.responded = None
+            whole = True
             for number, target in enumerate(window.targets, start=1):
                 self.is_last = whole and number == len(window.targets)
                 self.request = PageRequest(window, target)
@@ -274,7 +280,8 @@ class _Walk:
 
     def _find_pages(self) -> Iterator[Found]:
         """Yield the pages of a target; DocumentError if the list has no end."""
-        self.seen, self.restarted = set(), False
+        self.seen = set()
+        self.restarted = False
         while True:
             self.outline = Outline()
             name = f"{redact_url(self.source.base)} {self.source.page_name(self.request)}"
@@ -291,7 +298,8 @@ class _Walk:
 
     def _goes_on(self, name: str) -> bool:
         """Whether to request the next page; DocumentError for more than can be read."""
-        source, outline = self.source, self.outline
+        source = self.source
+        outline = self.outline
         if outline.following and outline.page_hash in self.seen:
             raise DocumentError(f"{source.service} gives the same page again and again: {name}")
         is_long = outline.following and self.pages >= source.max_pages

@@ -23,7 +23,8 @@ def read_opml(content: bytes, taken: Collection[str] = ()) -> dict[str, dict[str
     None has a name of `taken`. A feed that is listed twice is one source. Raises XmlError.
     """
     sources: dict[str, dict[str, Any]] = {}
-    names, seen = NewNames(taken), set[str]()
+    names = NewNames(taken)
+    seen = set[str]()
     for outline in records(content, (), heads={"outline"}, roots={"opml"}):
         attributes = {name.lower(): value.strip() for name, value in outline.attrib.items()}
         url = re.sub("^feed:(?=//)", "http:", attributes.get("xmlurl", ""))  # some write so

@@ -118,7 +118,8 @@ def read_card(summary: str, content: str, names: Sequence[str], title: str, page
         or _card_of_names(summary, page)
     ):
         return card
-    line, page = text(_without_heading(summary)), text(_without_heading(content))
+    line = text(_without_heading(summary))
+    page = text(_without_heading(content))
     if arxiv := _ARXIV.match(line):
         return Card(line[arxiv.end() :], announce=arxiv["how"])
     if pubmed := _PUBMED.match(page):
@@ -153,7 +154,8 @@ def _card_of_text(text: str, names: Sequence[str], title: str = "") -> Card:
     if card := _elsevier_card(text):
         return card
     if names and title and text.startswith(f"{title} {names[0]}"):
-        rest, lines = text[len(title) + 1 :], ("; ".join(names), ", ".join(names))
+        rest = text[len(title) + 1 :]
+        lines = ("; ".join(names), ", ".join(names))
         line = next(filter(rest.startswith, lines), "")
         return Card(rest[len(line) :].lstrip() if line else rest)
     text = _without_byline(text, names)
@@ -191,7 +193,8 @@ def _without_heading(markup: str) -> str:
     if heading := _HEADING_FIRST.match(markup, 0, 400):
         return markup[heading.end() :]
     if heading := _HEADING_WITHIN.search(markup, 0, 4_000):
-        teaser, rest = markup[: heading.start()], markup[heading.end() :]
+        teaser = markup[: heading.start()]
+        rest = markup[heading.end() :]
         return rest if len(text(teaser)) < len(text(rest)) else markup
     return markup
 
@@ -283,7 +286,8 @@ def _items(markup: str) -> Iterator[tuple[bool, str]]:
     """Yield whether each marked item is of a name, and its content up to its first end tag."""
     at = 0
     while begin := _ITEM.search(markup, at):
-        at, end_tag = begin.end(), f"</{begin['tag']}>"
+        at = begin.end()
+        end_tag = f"</{begin['tag']}>"
         end = markup.find(end_tag, at, at + _LONGEST_ITEM + len(end_tag))
         if end >= 0:
             yield bool(begin["is_name"]), markup[at:end]

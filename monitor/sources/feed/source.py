@@ -68,7 +68,8 @@ class Feed(Source):
             return failure(str(fault))
         records: list[Paper | Rejected] = []
         for number, entry in enumerate(feed.entries, start=1):
-            base, now = document.url or feed.home, self._clock()
+            base = document.url or feed.home
+            now = self._clock()
             result = entry if isinstance(entry, str) else to_paper(entry, base, now)
             records.append(
                 Rejected(f"entry {number}", result) if isinstance(result, str) else result

@@ -25,7 +25,8 @@ MAX_DEPTH = 256
 MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
 MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
 
-_ATOM, _ARXIV = "http://www.w3.org/2005/Atom", "http://arxiv.org/schemas/atom"
+_ATOM = "http://www.w3.org/2005/Atom"
+_ARXIV = "http://arxiv.org/schemas/atom"
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _HTML = re.compile(
     rb"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
@@ -167,7 +168,8 @@ def _is_xml(content: bytes) -> bool:
         depth -= 1
 
     parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler = on_start, on_end
+    parser.StartElementHandler = on_start
+    parser.EndElementHandler = on_end
     try:
         parser.Parse(content, True)
     except (expat.ExpatError, LookupError, ValueError):

@@ -78,7 +78,8 @@ def partial_date(text: str) -> tuple[int | None, datetime | None]:
     word = _WORD.search(text)
     if not word:
         return int(year[1]), None
-    before, after = text[: word.start()], text[word.end() :]
+    before = text[: word.start()]
+    after = text[word.end() :]
     day = _DAY_AFTER.match(after) or _DAY_BEFORE.search(before)
     return int(year[1]), day_of(year[1], word[1], day[1] if day else "")
 

@@ -123,7 +123,8 @@ def looks_binary(text: str) -> bool:
 
 def numbered_parts(text: str, starts: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Yield the parts of a text that begin at `starts`: line (from 1), start and end of each."""
-    line, counted = 1, 0
+    line = 1
+    counted = 0
     for start, end in pairwise([*starts, len(text)]):
         line += text.count("\n", counted, start)
         counted = start

@@ -52,7 +52,9 @@ def identifiers_by_place(
 
     One that is in several places counts for the first of them.
     """
-    fields, links, texts = tuple(fields), tuple(links), tuple(texts)
+    fields = tuple(fields)
+    links = tuple(links)
+    texts = tuple(texts)
     keys, version = identifiers((*fields, *links, *texts))
     in_fields = set(identifier_pairs(fields))
     in_links = dict.fromkeys(pair for pair in identifier_pairs(links) if pair not in in_fields)

@@ -61,7 +61,8 @@ def unescape_tags(markup: str) -> str:
 
 def _without_tags(markup: str) -> str:
     """Keep the words of any mark-up, with the entities that they need."""
-    pieces, end = [], 0
+    pieces = []
+    end = 0
     for tag in _TAG.finditer(markup):
         pieces += [markup[end : tag.start()].replace("<", "&lt;"), tag.group()]
         end = tag.end()

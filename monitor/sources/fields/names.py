@@ -65,7 +65,8 @@ def _family_names_first(line: str) -> list[str]:
     families = [chunk[0] for chunk in chunks]
     if len(chunks) == 1:
         [parts] = chunks
-        families, rest = parts[::2], parts[1::2]
+        families = parts[::2]
+        rest = parts[1::2]
         if len(families) != len(rest) or SUFFIX.match(rest[0]) or not all(rest):
             return []
         are_turned = len(rest) == 1 or all(map(_INITIAL.search, rest))

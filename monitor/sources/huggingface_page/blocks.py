@@ -110,7 +110,9 @@ class _Splitter:
         for piece in _MARKS.split(line):
             if piece.startswith((START, NUMBER)):
                 self.drafts.append(_Draft(number, [], self.heading, piece[1:-1]))
-                self.in_link, self.joins, self.heading = piece[0] == START, True, 0
+                self.in_link = piece[0] == START
+                self.joins = True
+                self.heading = 0
             elif piece == END:
                 self.in_link = self.joins = False
             elif text := piece.strip(_SPACES):
@@ -124,7 +126,8 @@ class _Splitter:
         last = self.drafts[-1] if self.drafts else None
         if self.in_link and last:
             if not last.lines:
-                last.line, last.heading = number, self.heading or last.heading
+                last.line = number
+                last.heading = self.heading or last.heading
             last.lines.append(bare)
             return
         if not bare:

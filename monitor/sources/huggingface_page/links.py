@@ -14,7 +14,10 @@ import re
 from monitor.sources.huggingface_page.furniture import Kind, find_sign
 
 # Unicode reserves these characters for use inside a program.
-START, END, NUMBER, AFTER_ADDRESS = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
+START = "\ufdd0"
+END = "\ufdd1"
+NUMBER = "\ufdd2"
+AFTER_ADDRESS = "\ufdd3"
 RUNNING_TEXT = 60  # characters before a link on its line that make it a part of a sentence
 MIN_NUMBERS = 5  # at the start of lines, where the text has no list of addresses
 MIN_NUMBERS_AFTER = 3
@@ -134,8 +137,10 @@ class _Marker:
 
     def mark_text(self, link: re.Match[str], group: str, address: str) -> str:
         """Mark a link; one within a sentence, or whose text is an address, is its text alone."""
-        text, start = link[group], link.start(group)
-        head, tail = link.string[link.start() : start], link.string[link.end(group) : link.end()]
+        text = link[group]
+        start = link.start(group)
+        head = link.string[link.start() : start]
+        tail = link.string[link.end(group) : link.end()]
         before = head[: len(head) - len(head.lstrip(" \t#>*+•-"))]
         opening = link.start() + len(before)
         line_start = link.string.rfind("\n", max(0, opening - RUNNING_TEXT), opening) + 1
@@ -158,7 +163,9 @@ def _mark_address(match: re.Match[str]) -> str:
 
     Abstracts have addresses in round brackets or none, also of models on this site.
     """
-    lead, sign, address = match["lead"].strip(), match["sign"], match["url"]
+    lead = match["lead"].strip()
+    sign = match["sign"]
+    address = match["url"]
     site = _SITE.match(address)
     is_of_card = site and site["card"] and (match["ends"] is not None or sign == "(")
     is_of_site = is_of_card or (site and sign == "<")

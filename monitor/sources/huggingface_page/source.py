@@ -58,7 +58,9 @@ COST_OF_FIRST_ABSTRACT = 1.0
 COST_OF_LAST_TITLE = 2.0
 IMPOSSIBLE = 1000.0
 
-TYPICAL_ABSTRACT, SHORT_TEXT = 500, 250  # characters: see `doubt_of`
+# In characters: see `doubt_of`.
+TYPICAL_ABSTRACT = 500
+SHORT_TEXT = 250
 
 _OF_A_CARD = (Kind.CLOSING, Kind.SUBMITTED, Kind.SUBMITTER)
 # Lines of a login page, or of the page of a server that refuses a program.
@@ -88,7 +90,8 @@ class HuggingFacePage(Source):
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         blocks = split_blocks(*mark_links(text))
         latest = min(document.at, self._clock()).astimezone(UTC).date()
-        with_cards, name = has_cards(blocks), list_name(document)
+        with_cards = has_cards(blocks)
+        name = list_name(document)
         readers = [
             ListReader(replace(day, document=name), run, latest, with_cards)
             for day, run in split_lists(blocks, latest, with_cards)
@@ -98,7 +101,8 @@ class HuggingFacePage(Source):
         if not papers and not with_cards:
             # It may be any other file, whose words must not show in a message.
             rejected = tuple(Rejected(r.where, r.why.partition(": ")[0]) for r in rejected)
-        error, first = "", f"{rejected[0].where}: {rejected[0].why}" if rejected else ""
+        error = ""
+        first = f"{rejected[0].where}: {rejected[0].why}" if rejected else ""
         if not papers and (form := _login_form(blocks)):
             error = form
         elif not papers:
@@ -121,7 +125,8 @@ def split_lists(
     run: list[Block] = []
     position = last_end = 0
     while position < len(blocks):
-        end, header_day = position, None
+        end = position
+        header_day = None
         if _may_begin_header(blocks, position, with_cards, position == last_end):
             end, header_day = _header_at(blocks, position, latest)
         if end == position:
@@ -156,7 +161,9 @@ def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, 
     At the start of a document, and after words of a header, other short texts before more such
     words or a date belong to it too: the page's wording changes, and a search has its query there.
     """
-    end, texts, are_short = start, 0, True
+    end = start
+    texts = 0
+    are_short = True
     for position in range(start, len(blocks)):
         block = blocks[position]
         kind = block.sign.kind
@@ -233,7 +240,10 @@ class ListReader:
     def __init__(
         self, day: ListedDay, blocks: Sequence[Block], latest: date, has_cards: bool
     ) -> None:
-        self.day, self.blocks, self.latest, self.has_cards = day, blocks, latest, has_cards
+        self.day = day
+        self.blocks = blocks
+        self.latest = latest
+        self.has_cards = has_cards
         self.cards: list[Card] = []
         self._refused: list[tuple[Block, str]] = []
         self._run: list[Block] = []
@@ -286,7 +296,8 @@ class ListReader:
 
     def _end_run(self, after: Block | None) -> None:
         """Read the texts since the last furniture as title, abstract and organisation."""
-        run, self._run = self._run, []
+        run = self._run
+        self._run = []
         if not run:
             return
         closes = after is not None and after.sign.kind in (Kind.CLOSING, Kind.DATE)
@@ -424,14 +435,16 @@ def find_titles(run: Sequence[Block]) -> list[bool]:
     linked = ""
     for number, block in enumerate(run):  # the first text that leads to a paper is its title
         if block.is_title or (block.paper and block.paper != linked):
-            linked, costs[number] = block.paper, (0.0, IMPOSSIBLE)
+            linked = block.paper
+            costs[number] = (0.0, IMPOSSIBLE)
         elif block.paper:
             costs[number] = (IMPOSSIBLE, 0.0)
     title, abstract = costs[0]  # cost so far, if the last is a title or an abstract
     abstract += COST_OF_FIRST_ABSTRACT
     steps: list[tuple[bool, bool]] = []  # whether a title precedes a title, an abstract
     for as_title, as_abstract in costs[1:]:
-        again_title, again_abstract = title + COST_OF_REPETITION, abstract + COST_OF_REPETITION
+        again_title = title + COST_OF_REPETITION
+        again_abstract = abstract + COST_OF_REPETITION
         steps.append((again_title <= abstract, title <= again_abstract))
         title, abstract = (
             as_title + min(again_title, abstract),

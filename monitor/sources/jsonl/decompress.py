@@ -42,7 +42,8 @@ class Tape:
 
     def read(self) -> bytes:
         """Return the next piece; b"" at the end."""
-        piece, self._ahead = self._ahead or self._next(), b""
+        piece = self._ahead or self._next()
+        self._ahead = b""
         self.offset += len(piece)
         if piece:
             # A gap in a log may have gigabytes of NUL bytes: they share one piece.

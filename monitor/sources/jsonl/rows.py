@@ -64,7 +64,11 @@ def read_lines(tape: Tape, number: int) -> Iterator[Row]:
     NUL bytes end the line before them. At the end of a document they end where they begin: a
     program that reserves space for its file writes the next records there.
     """
-    begin, held, dropped, nulls, is_cut = tape.offset, b"", 0, 0, False
+    begin = tape.offset
+    held = b""
+    dropped = 0
+    nulls = 0
+    is_cut = False
     for piece in _split_at_nulls(tape):
         if is_null(piece):
             nulls += len(piece)
@@ -75,7 +79,10 @@ def read_lines(tape: Tape, number: int) -> Iterator[Row]:
                 yield Row(number + 1, begin, end + 1, held or TOO_LARGE, is_cut=True)
             begin = end + nulls
             yield Row(number + 1, end, begin, Unreadable(describe_nulls(nulls)))
-            held, dropped, nulls, is_cut = b"", 0, 0, True
+            held = b""
+            dropped = 0
+            nulls = 0
+            is_cut = True
         *lines, held = (held + piece).split(b"\n")
         for line in lines:
             number += 1
@@ -85,7 +92,9 @@ def read_lines(tape: Tape, number: int) -> Iterator[Row]:
             end = begin + dropped + len(line) + 1
             too_large = dropped or len(line) > MAX_RECORD_BYTES
             yield Row(number, begin, end, TOO_LARGE if too_large else line, is_cut)
-            begin, dropped, is_cut = end, 0, False
+            begin = end
+            dropped = 0
+            is_cut = False
         if dropped or len(held) > MAX_RECORD_BYTES:
             held, dropped = b"", dropped + len(held)
     end = begin + dropped + len(held)
@@ -172,13 +181,19 @@ def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
     """Read the values of a list up to its bracket, or values in a row; each over any lines."""
     decoder = json.JSONDecoder(strict=False)
     pieces = codecs.iterdecode(iter(tape.read, b""), "utf-8", _KEEP_BYTES)
-    text, at, end, more, nulls = "", 0, tape.offset, True, 0
+    text = ""
+    at = 0
+    end = tape.offset
+    more = True
+    nulls = 0
     while True:
-        start, at = at, _skip_to(_NEXT_VALUE, text, at)
+        start = at
+        at = _skip_to(_NEXT_VALUE, text, at)
         end += at - start
         nulls += text.count("\0", start, at)
         if at == len(text):
-            text, at = next(pieces, ""), 0
+            text = next(pieces, "")
+            at = 0
             if not text:
                 break
             continue
@@ -194,15 +209,19 @@ def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
             if text.find(_NULLS, at, stop) >= 0:
                 record = Unreadable("record has NUL bytes in place of text")
         except RecursionError:
-            record, stop = TOO_MANY, _skip_to(_NEXT_OBJECT, text, at + 1)
+            record = TOO_MANY
+            stop = _skip_to(_NEXT_OBJECT, text, at + 1)
         except ValueError:
             if more and len(text) - at <= MAX_RECORD_BYTES:
                 following = next(pieces, "")
-                text, at, more = text[at:] + following, 0, bool(following)
+                text = text[at:] + following
+                at = 0
+                more = bool(following)
                 continue
             stop = _skip_to(_NEXT_OBJECT, text, at + 1)
             record = CUT if stop == len(text) and not more else _not_json(text[at : at + 999])
-        number, begin = number + 1, end
+        number = number + 1
+        begin = end
         end += stop - at if text.isascii() else len(text[at:stop].encode(errors=_KEEP_BYTES))
         yield Row(number, begin, end, record)
         at = stop
@@ -222,7 +241,8 @@ def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -
     rows = read_lines(tape, number)
     again: deque[Row] = deque()
     lines: list[Row] = []  # of the record
-    ended, header_read = False, number > 0
+    ended = False
+    header_read = number > 0
 
     def next_lines() -> Iterator[str]:
         nonlocal ended
@@ -245,7 +265,8 @@ def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -
             again.extendleft(reversed(lines[1:]))
             del lines[1:]
             record = Unreadable(f"not a row of the table: {fault}")
-        first, last = lines[0], lines[-1]
+        first = lines[0]
+        last = lines[-1]
         quotes = sum(row.record.count(b'"') for row in lines if isinstance(row.record, bytes))
         is_open = isinstance(last.record, bytes) and last.end <= last.begin + len(last.record)
         if (ended and quotes % 2) or (record is CUT_BY_NULLS and is_open):

@@ -193,7 +193,8 @@ class DumpReader:
         """Return the next part, of at most `most` records; None at the end."""
         papers: list[Paper] = []
         rejected: list[Rejected] = []
-        offset, number = self._last.offset, self._last.number
+        offset = self._last.offset
+        number = self._last.number
         enough = offset + PART_BYTES
         for row in self._rows:
             if row.record is CUT:
@@ -202,7 +203,8 @@ class DumpReader:
                 self._rows = iter(())  # NUL bytes may follow
                 break
             if row.end > row.begin:
-                offset, number = row.end, row.number
+                offset = row.end
+                number = row.number
             try:
                 papers.append(self._paper(row.record))
             except NoPaperError as fault:
@@ -213,7 +215,8 @@ class DumpReader:
             self.error = self.error or self._tape.fault
         if not papers and not rejected:
             return None
-        digest, start = self._tape.digest(offset), self._start_digest(offset)
+        digest = self._tape.digest(offset)
+        start = self._start_digest(offset)
         self._last = DumpCursor(offset, number, digest, start)
         return DumpChunk(tuple(papers), tuple(rejected), self._last)
 

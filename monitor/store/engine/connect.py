@@ -16,7 +16,8 @@ from monitor.store.engine.sql import read_json
 BUSY_MS = 30_000
 # KiB that a connection to SQLite keeps of the store. With larger caches the many connections of a
 # service grow for hours (benchmarks/steady.py). The pages are in the system's cache as well.
-READ_CACHE, WRITE_CACHE = 2_048, 8_192
+READ_CACHE = 2_048
+WRITE_CACHE = 8_192
 # Bytes that the -wal file keeps after a large transaction.
 MAX_JOURNAL = 64 * 1024 * 1024
 

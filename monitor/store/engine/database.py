@@ -352,7 +352,8 @@ class Together:
                     self._came.wait_for(
                         lambda: len(self._waiting) >= self._expected, self._patience
                     )
-                    writes, self._waiting = self._waiting, []
+                    writes = self._waiting
+                    self._waiting = []
                 self._commit(writes if mine in writes else [*writes, mine])
         return done.result()
 

@@ -139,7 +139,8 @@ def _assemble(
     ids = {id for matched_by in candidates_of for id in matched_by}
     if not ids:
         return [() for _ in candidates_of]
-    keys, shared = paper_index.claims_of(tx, ids), papers.shared_keys_of(tx, ids)
+    keys = paper_index.claims_of(tx, ids)
+    shared = papers.shared_keys_of(tx, ids)
     stored = papers.stored_of(tx, ids, keys)
     for id, pairs in paper_index.of_papers(tx, schema.about, ids).items():  # of notices
         paper = structs.replace(stored[id].paper, about=group_by_scheme(pairs))

@@ -55,7 +55,8 @@ def rule(
 
     The names of each are paired with one name of the other: as many rows as names.
     """
-    our_names, their_names = sorted(ours), sorted(theirs)
+    our_names = sorted(ours)
+    their_names = sorted(theirs)
     for ones, others in ((our_names, their_names), (their_names, our_names)):
         both = among(_ruling.one, ones), among(_ruling.other, others)
         tx.execute(sa.delete(schema.ruling).where(*both))

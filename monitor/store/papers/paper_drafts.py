@@ -69,9 +69,11 @@ def fold(
         earlier = decision.earlier_in_chunk
         paper_id = decision.paper_id if earlier is None else ids[earlier]
         if paper_id is None:
-            paper_id, next_id = next_id, next_id + 1
+            paper_id = next_id
+            next_id = next_id + 1
             kind = (decision.kind or ChangeKind.NEW) if decision.news else None
-            news_at, why = now if kind else None, decision.why
+            news_at = now if kind else None
+            why = decision.why
             drafts[paper_id] = Draft(
                 paper_id, decision.keyed.paper, now, news_at, 1, is_new=True, kind=kind, why=why
             )
@@ -117,7 +119,8 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
             draft.revision += 1
             draft.before = EarlierText(before.title, before.abstract, before.version)
         if draft.kind is not ChangeKind.WITHDRAWN:
-            draft.kind, draft.why = decision.kind, decision.why
+            draft.kind = decision.kind
+            draft.why = decision.why
         draft.changed = True
 
 
@@ -132,7 +135,8 @@ def _comes_back(listed: ListedDay, before: Paper) -> bool:
 
 def read_better(paper: Paper) -> Paper:
     """Return a stored paper without what older versions misread as parts of its text."""
-    title, abstract = without_next_fields(paper.title), without_placeholder(paper.abstract)
+    title = without_next_fields(paper.title)
+    abstract = without_placeholder(paper.abstract)
     if (title, abstract) == (paper.title, paper.abstract):
         return paper
     return replace(paper, title=title, abstract=abstract)
@@ -156,7 +160,8 @@ def _apply_notice(draft: Draft, effect: Effect) -> None:
         draft.changed = True
     if effect.news:
         draft.revision += draft.kind is None
-        draft.kind, draft.why = effect.kind, effect.why
+        draft.kind = effect.kind
+        draft.why = effect.why
         draft.changed = True
 
 

@@ -156,8 +156,11 @@ def write_claims(tx: Transaction, claims: Mapping[Key, Mapping[int, Claim]]) -> 
 
     `claims` has identifiers as the index has them.
     """
-    owned, carried = owners(tx, claims), carriers(tx, claims)
-    keys, data, no_data = [], [], []
+    owned = owners(tx, claims)
+    carried = carriers(tx, claims)
+    keys = []
+    data = []
+    no_data = []
     for pair in sorted(claims):
         scheme, value = pair
         before, claim_before = owned.get(pair, (None, Claim.LOOKED_UP))

@@ -106,7 +106,8 @@ _LONGEST_RUN = timedelta(days=1)
 
 def id_bounds(tx: Transaction, wanted: PaperFilter) -> tuple[int, int]:
     """Return the least id that may be wanted, and one that is more than all of them."""
-    first, end = 0, MAX_ID
+    first = 0
+    end = MAX_ID
     at = _paper.first_seen_at
     if wanted.since:
         later = sa.select(_paper.id).where(at >= _moved(wanted.since, -_LONGEST_RUN))

@@ -198,9 +198,11 @@ def write(
     now: datetime,
 ) -> None:
     """Write the source's sightings. Earlier fingerprints are kept, to recognise an old text."""
-    rows, texts = [], []
+    rows = []
+    texts = []
     for paper_id, decision in zip(ids, decisions, strict=True):
-        keyed, paper = decision.keyed, decision.keyed.paper
+        keyed = decision.keyed
+        paper = decision.keyed.paper
         place = {"source": source, "raw_id": index_value(keyed.raw_id), "paper_id": paper_id}
         sighting = {
             "document": document,

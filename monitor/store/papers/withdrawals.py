@@ -246,7 +246,8 @@ def split_off(
             source=source, raw_id=raw_id, paper_id=paper_id
         )
         tx.execute(mine.values(paper_id=new_id))
-    ours, theirs = is_marked(tx, paper_id), is_marked(tx, new_id)
+    ours = is_marked(tx, paper_id)
+    theirs = is_marked(tx, new_id)
     if known or ours or theirs:
         return ours, theirs
     at = sa.select(_change.at).filter_by(paper_id=paper_id, kind=ChangeKind.WITHDRAWN)

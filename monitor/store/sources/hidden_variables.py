@@ -113,7 +113,8 @@ def _hide_texts(
     tx: Transaction, column: sa.Column[Any], variables: Variables, sources: Collection[str]
 ) -> None:
     """Hide values in a column; a row that would be there twice is that of an earlier value."""
-    table, is_key = column.table, column.primary_key or column.table is schema.collection
+    table = column.table
+    is_key = column.primary_key or column.table is schema.collection
     for source in sources:
         of_source = table.c.source == source
         for text in tx.scalars(sa.select(column).where(of_source).distinct()).all():
@@ -140,7 +141,8 @@ def _hide_moves(tx: Transaction, variables: Variables) -> None:
 
 def _hide_digests(tx: Transaction, variables: Variables, lines: Mapping[str, str]) -> None:
     """Hide values in what was sent: anywhere in notices, in the errors of digests."""
-    digest, rendered = schema.digest.c, schema.rendered.c
+    digest = schema.digest.c
+    rendered = schema.rendered.c
     columns = sa.select(digest.id, digest.subscription)
     for id, subscription in tx.execute(columns).all():
         is_digest = not subscription.startswith(NO_SUBSCRIPTION)

@@ -165,7 +165,8 @@ class Servers(Memory):
 
     def record_move(self, address: str, target: str) -> None:
         """Count a permanent redirect, from 1 again if it leads to another place."""
-        address, target = self._variables.hide(address), self._variables.hide(target)
+        address = self._variables.hide(address)
+        target = self._variables.hide(target)
         with self._database.writing() as tx:
             known = _move(tx, address)
             if not target:

@@ -66,7 +66,8 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
         if stored is None:
             added = sa.insert(schema.reference_event).returning(_event.id)
             id = tx.scalar(added, {"packed": pack(event)})
-            stored, new = structs.replace(event, id=id or 0), new + 1
+            stored = structs.replace(event, id=id or 0)
+            new = new + 1
         elif (joined := _join(stored, event)) != stored:
             _update(tx, joined)
         _write_keys(tx, stored.id, event)
@@ -291,7 +292,8 @@ def with_entries(
     """
     if not libraries:
         return []
-    collection, entry_key = schema.collection.c, schema.collection_key.c
+    collection = schema.collection.c
+    entry_key = schema.collection_key.c
     chosen = sa.select(collection.id).where(among(collection.source, libraries))
     in_libraries = (
         sa.select(_key.event_id)

@@ -312,7 +312,8 @@ class ChangesRead:
 def _read(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
     """Return changes with their papers as they are now, announced as the source seen last does."""
     ids = {row[0] for row in rows}
-    stored_papers, seen = papers.load(tx, ids), sightings.last_announcements(tx, ids)
+    stored_papers = papers.load(tx, ids)
+    seen = sightings.last_announcements(tx, ids)
     read = {}
     for id, stored in stored_papers.items():
         announce, sources = seen.get(id, ("", ()))

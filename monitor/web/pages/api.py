@@ -59,9 +59,11 @@ from monitor.web.routes import PageRoute, Routes
 from monitor.web.site import API, BAR_WITHOUT_TEXT, PAGES, SEARCHES, Visit
 
 VERSION = f"{API}v1/"
-MOST, USUAL = 10_000, 1_000
+MOST = 10_000
+USUAL = 1_000
 # A digest has as many deliveries as recipients.
-MOST_DIGESTS, USUAL_DIGESTS = 200, 50
+MOST_DIGESTS = 200
+USUAL_DIGESTS = 50
 # Slack sends the whole message with what was chosen in it.
 MAX_SLACK_BYTES = 1024 * 1024
 
@@ -155,7 +157,8 @@ def get_rated(visit: Visit) -> Answer:
     takes=("subscription",),
 )
 def get_saved(visit: Visit) -> Answer:
-    name, viewer = visit.query_params.get("subscription", ""), visit.viewer
+    name = visit.query_params.get("subscription", "")
+    viewer = visit.viewer
     if name and not viewer.is_operator:
         visit.require_subscription(name)
     return saved_json(saved(visit.runtime, name, viewer.author))
@@ -192,8 +195,10 @@ def get_references(visit: Visit) -> Answer:
     takes=("q", "like", "at_least"),
 )
 def get_trial(visit: Visit) -> Answer:
-    runtime, query = visit.runtime, visit.query_params.get("q", "")
-    text, at_least = visit.parameter("like"), visit.bar("at_least")
+    runtime = visit.runtime
+    query = visit.query_params.get("q", "")
+    text = visit.parameter("like")
+    at_least = visit.bar("at_least")
     if query and text:
         raise HTTPException(400, "give either q= or like=, not both.")
     if too_long := is_too_long(text):
@@ -230,8 +235,10 @@ def get_topics(visit: Visit) -> Answer:
 )
 def get_subscriptions(visit: Visit) -> Answer:
     """Return subscriptions; a reader's are their own, with no other recipient."""
-    runtime, who = visit.runtime, visit.query_params.get("who", "")
-    allowed, address = visit.subscriptions, address_of(visit.viewer.address)
+    runtime = visit.runtime
+    who = visit.query_params.get("who", "")
+    allowed = visit.subscriptions
+    address = address_of(visit.viewer.address)
     if visit.viewer.is_operator:
         allowed = tuple(find_subscriptions(runtime, who))
     elif who and address_of(who) != address:
@@ -254,7 +261,8 @@ def get_subscriptions(visit: Visit) -> Answer:
 )
 def get_digests(visit: Visit) -> Answer:
     """Return digests with their deliveries: a reader those of their own address."""
-    name, address = visit.query_params.get("subscription", ""), address_of(visit.viewer.address)
+    name = visit.query_params.get("subscription", "")
+    address = address_of(visit.viewer.address)
     names = [visit.require_subscription(name)] if name else [s.name for s in visit.subscriptions]
     limit = min(visit.number("limit") or USUAL_DIGESTS, MOST_DIGESTS)
     listing = []

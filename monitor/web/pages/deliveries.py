@@ -19,7 +19,9 @@ from monitor.web.routes import Form, Routes
 from monitor.web.site import Visit, go, name_of, own_path, told_apart, with_query
 
 # Rows of each table that make a page of less than 100 KB.
-UNKNOWN, PAGE, SUPPRESSED = 40, 80, 60
+UNKNOWN = 40
+PAGE = 80
+SUPPRESSED = 60
 _STATES = {"waiting": deliveries.WAITING, **{str(state): (state,) for state in DeliveryState}}
 
 routes = Routes()

@@ -35,7 +35,8 @@ routes = Routes()
 @routes.page("/digests", Role.READER, takes=("subscription", "before"))
 def archive(visit: Visit) -> Response:
     titles = {s.name: visit.runtime.titles[s.name] for s in visit.subscriptions}
-    names, before = [*titles], visit.number("before")
+    names = [*titles]
+    before = visit.number("before")
     chosen = name_of(visit.parameter("subscription"), titles)
     is_known = not chosen or chosen in names
     shown = [chosen] if chosen else names
@@ -67,8 +68,10 @@ def digest_of(visit: Visit) -> Digest:
 @routes.page("/digests/{subscription}/{period}", Role.READER, takes=("as", "page"))
 def one_digest(visit: Visit) -> Response:
     """Show a digest as a page, with the ones before and after it; or as the mail it was."""
-    runtime, digest = visit.runtime, digest_of(visit)
-    form, page = visit.choice("as", FORMS), visit.number("page")
+    runtime = visit.runtime
+    digest = digest_of(visit)
+    form = visit.choice("as", FORMS)
+    page = visit.number("page")
     if form in ("mail", "text"):
         mail = render_digest(digest, runtime.templates)[0].body
         if form == "text":
@@ -103,7 +106,8 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper
     """Return what each page shows; a digest without papers has one page."""
     digest = replace(digest, about=replace(digest.about, papers_url="/papers"))
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
-    lead, said = leading(digest, in_full), said_once(digest, digest.timezone)
+    lead = leading(digest, in_full)
+    said = said_once(digest, digest.timezone)
     above = {first.paper_id for first in lead}
 
     def html(name: str, entry: DigestPaper, **values: object) -> Markup:
@@ -120,7 +124,8 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper
     ]
     for number, group in enumerate(digest.groups, 1):
         for entry in sorted(group.entries, key=lambda entry: entry.paper_id not in in_full):
-            is_full, is_above = entry.paper_id in in_full, entry.paper_id in above
+            is_full = entry.paper_id in in_full
+            is_above = entry.paper_id in above
             name = "paper" if is_full and not is_above else "title_line"
             written = html(f"{name}.html.j2", entry)
             papers.append(ShownPaper(number, group, entry, is_full, is_above, written))

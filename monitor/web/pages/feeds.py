@@ -23,7 +23,10 @@ from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit, with_query
 
 PURPOSE = "feed"
-SUBSCRIPTION, TOPIC, SEARCH, SAVED = "subscription", "topic", "search", "saved"
+SUBSCRIPTION = "subscription"
+TOPIC = "topic"
+SEARCH = "search"
+SAVED = "saved"
 # Where the feeds are whose name is no part of their path.
 _PATHS = {SEARCH: "/feed/papers/search.atom", SAVED: "/feed/papers/saved.atom"}
 LATELY = timedelta(days=30)
@@ -37,22 +40,26 @@ News = Sequence[tuple[StoredPaper, datetime]]
 
 @routes.page("/feed/topic/{name}.atom", Role.NOBODY, PAGES)
 def topic_feed(visit: Visit) -> Response:
-    runtime, name = visit.runtime, visit.path_params["name"]
+    runtime = visit.runtime
+    name = visit.path_params["name"]
     is_allowed = visit.viewer.is_known or signed_names(visit) == (TOPIC, name)
     if not is_allowed or not find_topic(runtime, name):
         return refuse_feed(visit)
-    title, page = runtime.group_rules[name].title, path_to("topics", name)
+    title = runtime.group_rules[name].title
+    page = path_to("topics", name)
     return show_feed(visit, title, (TOPIC, name), _newest_news(visit, [name]), page)
 
 
 @routes.page("/feed/{name}.atom", Role.NOBODY, PAGES)
 def subscription_feed(visit: Visit) -> Response:
-    name, seen = visit.path_params["name"], {s.name for s in visit.subscriptions}
+    name = visit.path_params["name"]
+    seen = {s.name for s in visit.subscriptions}
     topics = {s.name: s.topics for s in visit.runtime.subscriptions}
     is_allowed = name in seen or signed_names(visit) == (SUBSCRIPTION, name)
     if name not in topics or not is_allowed:
         return refuse_feed(visit)
-    title, news = visit.runtime.titles.get(name, name), _newest_news(visit, topics[name])
+    title = visit.runtime.titles.get(name, name)
+    news = _newest_news(visit, topics[name])
     return show_feed(visit, title, (SUBSCRIPTION, name), news, "/digests")
 
 
@@ -89,8 +96,10 @@ def show_feed(
     visit: Visit, title: str, name: tuple[str, str], news: News, page: str, /, **query: str
 ) -> Response:
     """Return papers as a feed of a kind and name; `query` is what its address has to say."""
-    site, (kind, own_name) = visit.site, name
-    base, now = site.rules.url or str(visit.base_url).rstrip("/"), site.runtime.clock.now()
+    site = visit.site
+    (kind, own_name) = name
+    base = site.rules.url or str(visit.base_url).rstrip("/")
+    now = site.runtime.clock.now()
     with site.runtime.database.reading() as tx:
         entries = show_papers(site.runtime, tx, [stored for stored, _ in news])
     long_ago = (now - LATELY).replace(hour=0, minute=0, second=0, microsecond=0)

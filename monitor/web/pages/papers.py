@@ -46,7 +46,8 @@ from monitor.web.routes import Form, Routes
 from monitor.web.site import PAGES, Visit, go, with_query
 
 # Saved papers on a page, and for each of them the last times that it was saved.
-PAGE, SHOWN_SAVES = 20, 3
+PAGE = 20
+SHOWN_SAVES = 3
 
 routes = Routes()
 
@@ -104,7 +105,8 @@ def one_paper(visit: Visit) -> Response:
 @routes.form("/papers/{id}/merge", Role.OPERATOR)
 def merge_papers(visit: Visit, fields: Form) -> Response:
     """Join this paper and another one, permanently."""
-    paper, other = visit.path_params["id"], fields.get("other", "").strip()
+    paper = visit.path_params["id"]
+    other = fields.get("other", "").strip()
     if not other:
         raise UsageError("no other paper was named", "give its number, identifier, link or title")
     merged = merge(visit.runtime, [paper, other])
@@ -151,7 +153,8 @@ def rate_paper(visit: Visit, fields: Form) -> Response:
 
     Without one it is for all of the viewer's own.
     """
-    name, verdict = fields.get("subscription", ""), fields.get("verdict", "")
+    name = fields.get("subscription", "")
+    verdict = fields.get("verdict", "")
     names = () if name else _own(visit)
     names = names or (visit.require_subscription(name),)
     if verdict not in VERDICTS:
@@ -170,7 +173,8 @@ def _own(visit: Visit) -> tuple[str, ...]:
 @routes.page("/saved", Role.READER, takes=("after",))
 def saved_papers(visit: Visit) -> Response:
     """List the papers that the viewer saved; an operator sees those of all."""
-    runtime, who = visit.runtime, visit.viewer.author
+    runtime = visit.runtime
+    who = visit.viewer.author
     by_paper = saves(runtime, who)
     papers = visit.slice([*by_paper], PAGE)
     with runtime.database.reading() as tx:
@@ -196,7 +200,8 @@ def saved_papers(visit: Visit) -> Response:
 def remove_from_saved(visit: Visit, fields: Form) -> Response:
     """Remove a paper from those that the viewer saved, or an operator from anybody's."""
     who = visit.viewer.author or fields.get("who") or visit.viewer.name
-    paper, after = whole_number(fields.get("paper", "")), whole_number(fields.get("after", ""))
+    paper = whole_number(fields.get("paper", ""))
+    after = whole_number(fields.get("after", ""))
     if paper is None:
         raise UsageError("no paper was chosen", "use the button of a paper")
     remove_saved(visit.runtime, paper, RaterScope(fields.get("subscription", ""), who=who))

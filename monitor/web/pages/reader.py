@@ -91,7 +91,8 @@ def show_question(visit: Visit) -> Response:
 @routes.form("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
 def take_answer(visit: Visit, fields: Form) -> Response:
     """Store an answer to a paper, or take it back."""
-    asked, verdict = _ask(visit), fields.get("verdict", "")
+    asked = _ask(visit)
+    verdict = fields.get("verdict", "")
     if verdict not in VERDICTS:
         return visit.show_problem(400, _NOTHING_CHOSEN)
     try:

@@ -89,7 +89,8 @@ def export_csv(visit: Visit) -> Response:
     rows = []
     for reference in _selected(visit):
         notice = reference.notice or {}
-        place, paper = reference.place, reference.paper
+        place = reference.place
+        paper = reference.paper
         keys = (" ".join(paper.identifiers(scheme)) for scheme in ("doi", "arxiv"))
         of_entry = (place.library, paper.title, place.key, place.file, *keys)
         change = (reference.state, reference.since, reference.by)

@@ -140,7 +140,9 @@ def search_feed(visit: Visit) -> Response:
 @routes.page("/papers", Role.READER, SEARCHES, takes=SearchForm.__slots__)
 def search_papers(visit: Visit) -> Response:
     """Search in the language of topics, newest first, page by page."""
-    runtime, search, cursor = visit.runtime, SearchForm.of(visit), visit.number("after")
+    runtime = visit.runtime
+    search = SearchForm.of(visit)
+    cursor = visit.number("after")
     fault: str | QueryError = ""
     page = PapersPage(())
     entries: list[DigestPaper] = []

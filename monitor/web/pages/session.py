@@ -44,7 +44,8 @@ routes.append(PageRoute("/login", log_in, Role.NOBODY, "POST"))
 
 
 def _begin_session(visit: Visit, fields: Form) -> Response:
-    site, onward = visit.site, fields.get("next", "/")
+    site = visit.site
+    onward = fields.get("next", "/")
     token = fields.get("token", "").strip()
     cookie = site.logins.begin(token) if site.rules.takes_logins else None
     if cookie is None:

@@ -28,7 +28,9 @@ from monitor.web.site import PAGES, Visit, go
 # Sources on a page: each may have an error.
 PAGE = 120
 # Of one source: the days of its incidents and faulty runs, the newest runs, and undecided records.
-RECENT, RUNS, UNDECIDED = timedelta(days=30), 50, 20
+RECENT = timedelta(days=30)
+RUNS = 50
+UNDECIDED = 20
 
 routes = Routes()
 
@@ -52,11 +54,13 @@ def read(visit: Visit, fields: Form) -> Response:
 @routes.page("/sources/{name}", Role.OPERATOR, PAGES)
 def one_source(visit: Visit) -> Response:
     """Show what a source brought on each day, its runs, gaps, rejected records and errors."""
-    runtime, name = visit.runtime, visit.path_params["name"]
+    runtime = visit.runtime
+    name = visit.path_params["name"]
     if name not in runtime.sources:
         raise HTTPException(404, f"There is no source “{name}”.")
     source = runtime.sources[name]
-    since, days_in = runtime.clock.now() - RECENT, source.calendar.zone
+    since = runtime.clock.now() - RECENT
+    days_in = source.calendar.zone
     with runtime.database.reading() as tx:
         newest = runs.latest(tx, name, RUNS)
         faulty = runs.latest(tx, name, RUNS, only_faulty_since=since)

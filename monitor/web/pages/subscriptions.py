@@ -41,7 +41,10 @@ from monitor.web.routes import Form, Routes
 from monitor.web.site import Visit, go, name_of, told_apart, with_query
 
 # Rows of a page: subscriptions, recipients, those of one person, and what is newest.
-LISTED, RECIPIENTS, OWN, NEWEST = 50, 100, 25, 10
+LISTED = 50
+RECIPIENTS = 100
+OWN = 25
+NEWEST = 10
 
 FILTERS = SubscriptionFilter.__slots__
 TROUBLES = ("any", *Trouble)
@@ -96,7 +99,8 @@ def export_subscriptions(visit: Visit) -> Response:
 
     `next` is empty where none comes, and for `immediately`.
     """
-    selected, rows = _selected(visit, _filter(visit)), []
+    selected = _selected(visit, _filter(visit))
+    rows = []
     own_next = _next_of_stopped(visit.runtime, selected)
     for known in selected:
         for recipient in known.recipients:
@@ -132,7 +136,8 @@ def _next_of_stopped(
 @routes.page("/subscriptions/{name}", Role.OPERATOR, takes=("after",))
 def one_subscription(visit: Visit) -> Response:
     """Show who gets a subscription and what, its next and last digests, and what waits."""
-    runtime, now = visit.runtime, visit.runtime.clock.now()
+    runtime = visit.runtime
+    now = visit.runtime.clock.now()
     name = visit.require_subscription(visit.path_params["name"])
     [subscription] = runtime.subscriptions_named([name])
     [known] = report(runtime, [subscription])
@@ -175,7 +180,8 @@ def own_page(visit: Visit) -> Response:
 @routes.form("/me", Role.READER)
 def change_own(visit: Visit, fields: Form) -> Response:
     """Stop, pause or resume a subscription for the reader who asks."""
-    name, wish = fields.get("subscription", ""), fields.get("wish", "")
+    name = fields.get("subscription", "")
+    wish = fields.get("wish", "")
     address = address_of(visit.viewer.address)
     if not address:
         return go("/subscriptions")

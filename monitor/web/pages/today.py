@@ -16,10 +16,13 @@ from monitor.web.access import Role
 from monitor.web.routes import Routes
 from monitor.web.site import ASSETS, PAGES, Visit, asset_content
 
-NEWEST, NEXT, PAPERS = 6, 10, 12
+NEWEST = 6
+NEXT = 10
+PAPERS = 12
 DAY = timedelta(days=1)
 # Of a long list that another page has in full, and of one that has its pages here.
-LISTED, PAGE = 50, 100
+LISTED = 50
+PAGE = 100
 
 routes = Routes()
 
@@ -27,7 +30,8 @@ routes = Routes()
 @routes.page("/", Role.READER, PAGES)
 def today(visit: Visit) -> Response:
     """Show the problems, the papers of the last day, the next digests, and the newest ones."""
-    runtime, now = visit.runtime, visit.runtime.clock.now()
+    runtime = visit.runtime
+    now = visit.runtime.clock.now()
     topics = {topic for subscription in visit.subscriptions for topic in subscription.topics}
     with runtime.database.reading() as tx:
         newest = digests.newest(tx, [s.name for s in visit.subscriptions], NEWEST)

@@ -58,7 +58,8 @@ routes = Routes()
 @routes.page("/topics", Role.READER, PAGES, takes=("after",))
 def all_topics(visit: Visit) -> Response:
     """List the topics, page by page, with how many papers each matched lately."""
-    runtime, topics = visit.runtime, visit.slice(visit.runtime.topics, LISTED)
+    runtime = visit.runtime
+    topics = visit.slice(visit.runtime.topics, LISTED)
     faults = runtime.active.errors(like_topics.find_current(runtime))
     return visit.show(
         "topics",
@@ -71,7 +72,8 @@ def all_topics(visit: Visit) -> Response:
 @routes.page("/topics/{name}", Role.READER, SEARCHES)
 def one_topic(visit: Visit) -> Response:
     """Show what a topic finds: papers a day, how wide it and its parts are, the newest matches."""
-    runtime, name = visit.runtime, visit.path_params["name"]
+    runtime = visit.runtime
+    name = visit.path_params["name"]
     topic = find_topic(runtime, name)
     if topic is None:
         return visit.show_problem(404, f"There is no topic “{name}”.")
@@ -124,7 +126,8 @@ def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
 @routes.page("/try", Role.READER, SEARCHES, takes=("q", "like", "paper", "at_least", "part"))
 def try_query(visit: Visit) -> Response:
     """Show what a query or a text would have found, and the lines that make a topic of it."""
-    runtime, query = visit.runtime, visit.parameter("q")
+    runtime = visit.runtime
+    query = visit.parameter("q")
     if visit.parameter("like") or visit.query_params.get("paper"):
         return _try_text(visit)
     if visit.bar("at_least") is not None:
@@ -163,9 +166,14 @@ def try_query(visit: Visit) -> Response:
 
 def _try_text(visit: Visit) -> Response:
     """Show the papers that are nearest to a text, or to a stored paper, and where the bar lies."""
-    runtime, text, number = visit.runtime, visit.parameter("like"), visit.number("paper")
+    runtime = visit.runtime
+    text = visit.parameter("like")
+    number = visit.number("paper")
     at_least = visit.bar("at_least")
-    like, fault, trial, yaml = LikeText(text), None, None, ""
+    like = LikeText(text)
+    fault = None
+    trial = None
+    yaml = ""
     like_paper: _TitledPaper | None = None
     entries: list[DigestPaper] = []
     too_long = is_too_long(text)
