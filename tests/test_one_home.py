@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from monitor.digest.delivery_words import WORDS
+from monitor.identity.notices import TITLES
 from monitor.identity.word_rarity import rarity
 from monitor.match.meaning.idf import STOP_WORDS
-from monitor.model import DeliveryState
+from monitor.model import CHANGING_NOTICES, NOTICE_TYPES, REPORT, DeliveryState
 from monitor.model.delivery import OPERATOR, TEST
 from monitor.resources import resource
+from monitor.sources.fields.publication_types import NOTICES, type_of
 from monitor.text import title_lengths
 from monitor.text.addresses import find_addresses, is_shared_host
 from monitor.text.function_words import FUNCTION_WORDS, LEADING_WORDS
@@ -95,6 +97,36 @@ def test_templates_cut_titles_where_the_table_says():
 def test_lengths_of_titles_differ_as_they_mean_different_things():
     lengths = [value for name, value in vars(title_lengths).items() if name.isupper()]
     assert sorted(set(lengths), reverse=True) == lengths
+
+
+# ── types of notices ────────────────────────────────────────────────────────────────
+
+
+def lists_notice_types(path: Path) -> bool:
+    """Whether a module has a table by types of notices, or a list of them."""
+    marks = {"RETRACTION", "CONCERN", "CORRECTION", "REPORT", "COMMENT"}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Dict):
+            parts = node.keys
+        elif isinstance(node, ast.Tuple | ast.List | ast.Set):
+            parts = node.elts
+        else:
+            continue
+        names = {ast.unparse(part).rpartition(".")[2] for part in parts if part}
+        values = {part.value for part in parts if isinstance(part, ast.Constant)}
+        if len(marks & names) > 1 or len({each.mark for each in NOTICE_TYPES} & values) > 1:
+            return True
+    return False
+
+
+def test_the_types_of_notices_are_one_table():
+    # The words of sources and the titles of notices without a type are tables by type.
+    words = {"sources/fields/publication_types.py", "identity/notices.py"}
+    assert modules_where(lists_notice_types, but=words) == set()
+    by_title = set(TITLES)
+    assert by_title < set(CHANGING_NOTICES) < {each.mark for each in NOTICE_TYPES}
+    from_sources = {type_of([each.mark]) for each in NOTICE_TYPES} & set(NOTICES)
+    assert from_sources == {each.mark for each in NOTICE_TYPES} - {REPORT}
 
 
 # ── services that register DOIs ─────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from monitor.identity.keys import LINK, about, identifiers
 from monitor.model import (
+    CHANGING_NOTICES,
     CONCERN,
     CORRECTION,
     REPORT,
@@ -25,16 +26,9 @@ from monitor.model import (
     Paper,
 )
 
-# The change that a notice means for its paper. A comment changes nothing.
-NEWS: Mapping[str, ChangeKind] = {
-    RETRACTION: ChangeKind.WITHDRAWN,
-    REPORT: ChangeKind.WITHDRAWN,
-    CORRECTION: ChangeKind.REVISED,
-    CONCERN: ChangeKind.REVISED,
-}
 # Titles of notices without a type. A title with the word elsewhere, or without a colon after it
 # ("Correction of Spelling Errors"), is a paper's.
-_TITLES = {
+TITLES = {
     RETRACTION: (
         r"(?:retraction|withdrawal)(?: (?:note|notice|statement))?\s*:"
         r"|(?:retraction|withdrawal) (?:note|notice|statement)\b"
@@ -48,17 +42,17 @@ _TITLES = {
     CONCERN: r"(?:editorial )?expressions? of concern\b",
 }
 # One pattern with a group for each kind: most titles are no notice's, and are read once.
-_NOTICE_TITLE = re.compile(rf"(?i)\W*(?:{'|'.join(f'({title})' for title in _TITLES.values())})")
+_NOTICE_TITLE = re.compile(rf"(?i)\W*(?:{'|'.join(f'({title})' for title in TITLES.values())})")
 
 Pair = tuple[str, str]
 
 
 def notice(paper: Paper) -> str:
-    """Return the kind of notice of a record (a key of `NEWS`), by type or title, else ""."""
-    if paper.type in NEWS:
+    """Return which of `CHANGING_NOTICES` a record is, by its type or title; else ""."""
+    if paper.type in CHANGING_NOTICES:
         return paper.type
     named = _NOTICE_TITLE.match(paper.title)
-    return [*_TITLES][named.lastindex - 1] if named and named.lastindex else ""
+    return [*TITLES][named.lastindex - 1] if named and named.lastindex else ""
 
 
 def is_about(a: Paper, b: Paper) -> bool:
@@ -181,7 +175,8 @@ def is_retraction(record: IncomingPaper) -> bool:
 
 def effect_of(keyed: IncomingPaper) -> ChangeKind | None:
     """Return what a record means for the papers that it is about, None if it is no notice."""
-    return NEWS.get(notice(keyed.paper)) if keyed.about else None
+    type_ = CHANGING_NOTICES.get(notice(keyed.paper)) if keyed.about else None
+    return type_.change if type_ else None
 
 
 def _reason(keyed: IncomingPaper) -> str:

@@ -15,10 +15,7 @@ from monitor.identity.venues import Kind, has_name, venue
 from monitor.identity.withdrawals import NO_STANDING, Standing, basis
 from monitor.model import (
     COMMENT,
-    CONCERN,
-    CORRECTION,
-    REPORT,
-    RETRACTION,
+    NOTICE_TYPES,
     Candidate,
     ChangeKind,
     Decision,
@@ -32,12 +29,7 @@ from monitor.model import (
 from monitor.text import title_key
 from monitor.text.registrants import may_be_draft
 
-_NOTICES = {
-    RETRACTION: ReferenceChange.RETRACTED,
-    CONCERN: ReferenceChange.CONCERN,
-    CORRECTION: ReferenceChange.CORRECTED,
-    REPORT: ReferenceChange.REPORTED,
-}
+_OF_NOTICES = {each.mark: each.reference_change for each in NOTICE_TYPES if each.reference_change}
 Pair = tuple[str, str]
 _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview": "OpenReview {}"}
 
@@ -54,7 +46,7 @@ _SAYS_WITHDRAWN = re.compile(
     r"\b(?:withdrawn|withdrew|withdraw|retracted)\b",
     re.IGNORECASE,
 )
-_GRAVE = (ReferenceChange.RETRACTED, ReferenceChange.REPORTED, ReferenceChange.CONCERN)
+_GRAVE = frozenset(each.reference_change for each in NOTICE_TYPES if each.is_grave)
 
 
 def looked_up(
@@ -90,7 +82,7 @@ def is_certain(event: ReferenceEvent) -> bool:
 
 def is_of_notice(event: ReferenceEvent) -> bool:
     """Whether an event is of a kind that notices report."""
-    return event.change in _NOTICES.values()
+    return event.change in _OF_NOTICES.values()
 
 
 def is_about_another(paper: Paper) -> bool:
@@ -132,7 +124,7 @@ def reported_by_notice(
     """
     own = f"paper:{id}" if id else f"record:{record.raw_id}"
     identity = (own, *_names_in(record.keys))
-    change = _NOTICES[notice(record.paper)]
+    change = _OF_NOTICES[notice(record.paper)]
     if change is ReferenceChange.RETRACTED:
         identity = ("", *identity)
     event = _event(record.paper, references, source, now)
@@ -206,7 +198,7 @@ def is_reported_late(
     if only_recent and read < now - OLD_AT_UPGRADE:
         return False
     dates = [at for at in (record.announced, record.published) if at]
-    return is_news_since(_NOTICES[notice(record)], max(dates, default=read), now)
+    return is_news_since(_OF_NOTICES[notice(record)], max(dates, default=read), now)
 
 
 def withdrawn_without_notice(

@@ -59,6 +59,8 @@ from monitor.model.identity import Revision as Revision
 from monitor.model.identity import Sighting as Sighting
 from monitor.model.identity import SightingText as SightingText
 from monitor.model.identity import StoredPaper as StoredPaper
+from monitor.model.notice_types import CHANGING_NOTICES as CHANGING_NOTICES
+from monitor.model.notice_types import NOTICE_TYPES as NOTICE_TYPES
 from monitor.model.paper import COMMENT as COMMENT
 from monitor.model.paper import CONCERN as CONCERN
 from monitor.model.paper import CORRECTION as CORRECTION

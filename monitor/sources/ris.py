@@ -74,7 +74,7 @@ _NBIB_BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
 _NBIB_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
 _NBIB_ID = re.compile(r"(\S+) \[(doi|pmc)\]$")
 # Tags of references to the paper of a notice: "Author. Journal. doi: 10.1000/1. PMID: 1".
-_NOTICES = {
+_MARK_OF_TAG = {
     "ROF": RETRACTION,
     "PROF": CORRECTION,
     "EFR": CORRECTION,
@@ -217,7 +217,7 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     year, issued = partial_date(_first(fields, "DP"))
     notices = [
         (mark, identifier_pairs(_BEFORE_PMID.split(reference)))
-        for tag, mark in _NOTICES.items()
+        for tag, mark in _MARK_OF_TAG.items()
         for reference in fields.get(tag, ())
     ]
     type_, about = type_and_subject(notices, fields.get("PT", ()))

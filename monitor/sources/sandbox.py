@@ -28,7 +28,7 @@ import structlog
 from msgspec import structs
 
 from monitor.errors import DocumentError
-from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
+from monitor.model import CHANGING_NOTICES, Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.fields.encoding import binary_format, drop_nulls
 from monitor.text import without_placeholder, without_withdrawal
@@ -51,8 +51,6 @@ MAX_DOCUMENTS_PER_WORKER = 200  # frees what libraries hold on to
 
 # Under `-m`, what this module pickles would be of a module `__main__`.
 SERVE = "import sys; from monitor.sources.sandbox import serve; serve(int(sys.argv[1]))"
-
-NOTICES = (RETRACTION, CORRECTION, CONCERN)
 
 log = structlog.get_logger()
 
@@ -106,7 +104,7 @@ def normalise(paper: Paper) -> Paper:
     if (title, abstract, authors) == (paper.title, paper.abstract, paper.authors):
         return paper
     # A notice may have the title of its paper with the mark before it, and is not withdrawn itself.
-    withdrawn = paper.withdrawn if title == paper.title else paper.type not in NOTICES
+    withdrawn = paper.withdrawn if title == paper.title else paper.type not in CHANGING_NOTICES
     return structs.replace(
         paper, title=title, abstract=abstract, authors=authors, withdrawn=withdrawn
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION
+from monitor.model import COMMENT, CONCERN, CORRECTION, NOTICE_TYPES, RETRACTION
 from monitor.sources.fields.identifiers import Keys, keys_of
 
 _WORDS = {
@@ -27,8 +27,8 @@ _WORDS = {
     COMMENT: "comment|comment on|reply|is comment on|is reply to|is review of|peer review",
 }
 _MARKS = {word.strip(): mark for mark, words in _WORDS.items() for word in words.split("|")}
-# The gravest first: a notice may correct one thing and retract another.
-NOTICES = (RETRACTION, CONCERN, CORRECTION, COMMENT)
+# The marks that sources give to notices, the gravest first.
+NOTICES = tuple(each.mark for each in NOTICE_TYPES if each.mark in _WORDS)
 # Types of papers that a notice is about, and of anything: they say nothing else.
 _EMPTY = ("retracted publication", "other", "unknown")
 MAX_TYPE_CHARS = 60
