@@ -55,14 +55,15 @@ from monitor.store.sources.reading_state import DumpState, SourceState
 
 log = structlog.get_logger()
 
-# The service looks every 20 seconds; a folder is due that much earlier, so that it is read in time.
+# The service checks every 20 seconds which sources are due. A folder is due this much before its
+# interval ends, so that no check comes too late.
 TICK = timedelta(seconds=20)
 # After this time, a server that only answers "not modified" is asked for the whole document (F14).
 REREAD_AFTER = timedelta(days=7)
-# A source that has asked about only some of its works is read again after this time.
+# If only some works of a source were asked about, it is read again after this time.
 UNTIL_ALL_ASKED = timedelta(hours=1)
-# The longest pause that a server may ask for (F5, F7). A longer one was recorded while the clock
-# was ahead, and does not count.
+# The longest pause that is honoured (F5, F7). A stored pause that ends later comes from a clock
+# that was ahead, and is ignored.
 MAX_SERVER_PAUSE = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
 STOPPED_ERROR = "stopped; the rest is read next time"
@@ -72,12 +73,12 @@ STOPPED_ERROR = "stopped; the rest is read next time"
 MIN_PAPERS = 50
 CPU_SECONDS = 0.5
 
-# Stores how far a document has been read, and whether that is its end.
+# Stores the reading position in a document, and whether the document ends there.
 SaveCursor = Callable[[DumpCursor, bool, Transaction, datetime], None]
 
 
 def is_due(runtime: Runtime, name: str) -> bool:
-    """Say whether the time of a source has come to be read again."""
+    """Return whether a source is due."""
     configured = runtime.sources[name]
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
@@ -92,11 +93,13 @@ def is_due(runtime: Runtime, name: str) -> bool:
 def is_time_to_read(
     state: SourceState, last: datetime | None, every: timedelta, now: datetime
 ) -> bool:
-    """Return whether a source is to be read: after `every`, or its document's lifetime if longer.
+    """Return whether it is time to read a source.
+
+    The interval is `every`, or the lifetime of its document if that is longer.
 
     A last run in the future was recorded while the clock was ahead; it does not count.
     """
-    if _waits(state, now):
+    if _is_paused(state, now):
         return False
     if is_read_requested(state, last):
         return True
@@ -105,12 +108,12 @@ def is_time_to_read(
 
 
 def is_read_requested(state: SourceState, last: datetime | None) -> bool:
-    """Return whether an operator requested a reading that has not begun since."""
+    """Return whether an operator requested a reading that has not started yet."""
     at = state.waits_until if state.waits_for == reading_state.READ_NOW else None
     return at is not None and (last is None or last < at)
 
 
-def _waits(state: SourceState, now: datetime) -> bool:
+def _is_paused(state: SourceState, now: datetime) -> bool:
     """Return whether the source's server asked for a pause that is not over."""
     until = state.waits_until
     return until is not None and now < until <= now + MAX_SERVER_PAUSE
@@ -122,12 +125,14 @@ def ingest(
     on_progress: Callable[[Run], None] | None = None,
     accept_as: FirstRun | None = None,
 ) -> list[Run]:
-    """Read what is new in one source. A fault ends the run of its document; the others are read.
+    """Read what is new in one source.
 
-    Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
-    `on_progress` gets each as it grows. With `accept_as`, papers that would be refused are stored:
-    of a reading that replays old ones, and of a document that is probably no list of papers.
-    Raises StoreBusyError, and DeferredError when a fetch was put off; then nothing is recorded.
+    An error ends the run of one document; the other documents are still read. Returns the runs,
+    those of retried records first. If nothing was read, there is one `unchanged` run. `on_progress`
+    is called with the current run after each chunk. `accept_as` also stores papers that a feed
+    replays, and those of a document that is probably no list of papers.
+    Raises StoreBusyError, and DeferredError if a fetch is put off: runs that have ended stay
+    recorded.
     """
     configured = runtime.sources[name]
     now = runtime.clock.now()
@@ -135,29 +140,29 @@ def ingest(
     with locks.source_lock(runtime.database, name):
         with runtime.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
-            first = runs.first_read(tx, name, as_news=role.as_news) is None
+            is_first_reading = runs.first_read(tx, name, as_news=role.as_news) is None
             validators = runs.validators(tx, name)
             state = reading_state.source_state(tx, name, configured.address)
-            error = stored_incidents.open_error(
+            reported_error = stored_incidents.open_error(
                 tx, Subject(SubjectKind.SOURCE, name), IncidentKind.FAILING
             )
-        # Records that another version of the program could not decide.
+        # Retry records that another version of the program could not decide.
         retried = list(_retry(runtime, name, version("paper-monitor"), on_progress))
-        if _waits(state, now):
+        if _is_paused(state, now):
             return [*retried, _postponed_run(name, state.waits_for, now)]
-        first_run = configured.first_run if first else accept_as
+        first_run = configured.first_run if is_first_reading else accept_as
         documents_pass = _Pass(
             runtime,
             configured,
             role,
-            RunRecorder(runtime, configured, role.store, first_run, error, on_progress),
+            RunRecorder(runtime, configured, role.store, first_run, reported_error, on_progress),
             # Read everything again if no complete reading was recorded in this time, and always if
             # the source is asked about works, as libraries change.
             reread=bool(configured.asked_about)
             or state.whole_at is None
             or not state.whole_at <= now < state.whole_at + REREAD_AFTER,
             hold_replayed=accept_as is None and configured.dated and configured.source.repeats,
-            accepts=accept_as is not None,
+            accepts_doubtful=accept_as is not None,
         )
         try:
             done = list(documents_pass.runs(validators))
@@ -174,14 +179,14 @@ def ingest(
         if isinstance(pause_error, WaitError):
             return [*retried, *(done or [_postponed_run(name, reason, now)])]
         judge(runtime, configured, role, done)
-        # A source that is asked by periods begins where the last one ended, and leaves no gap.
-        if not first and "until" not in validators:
+        # A source read by periods continues where the last period ended, so it has no gaps.
+        if not is_first_reading and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
 
 
 def _postponed_run(name: str, reason: str, now: datetime) -> Run:
-    """Return what is shown of a source whose server asked to be left alone; it is not stored."""
+    """Return a run for a source whose server asked for a pause. It is not stored."""
     return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {reason}")
 
 
@@ -190,9 +195,9 @@ class _Pass:
     """One pass over the documents of a source.
 
     With `reread`, documents are requested and read even if they were read before. With
-    `hold_replayed`, a feed that replays old papers is held. With `accepts`, a document that is
-    probably no list of papers is stored. `pause_error` is the error of a server that
-    asked for a pause: a WaitError if no request was sent.
+    `hold_replayed`, a feed that replays old papers is held. With `accepts_doubtful`, a document
+    that is probably no list of papers is stored. `pause_error` is the error of a server that asked
+    for a pause: a WaitError if no request was sent.
     """
 
     runtime: Runtime
@@ -201,24 +206,26 @@ class _Pass:
     recorder: RunRecorder
     reread: bool
     hold_replayed: bool
-    accepts: bool
+    accepts_doubtful: bool
     pause_error: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
-        count = 0
+        run_count = 0
         conditions = validators
         if self.reread:
             conditions = {name: validators[name] for name in validators if name not in CONDITIONS}
         for run in self._documents(conditions):
-            count += 1
+            run_count += 1
             yield run
-        newer = self.recorder.validators
+        new_validators = self.recorder.validators
         if (
             self.recorder.is_open
             and not isinstance(self.pause_error, WaitError)
-            and (newer or not count)
+            and (new_validators or not run_count)
         ):
-            yield self.recorder.finish(RunOutcome.UNCHANGED, validators=newer or validators)
+            yield self.recorder.finish(
+                RunOutcome.UNCHANGED, validators=new_validators or validators
+            )
         else:
             self.recorder.discard()
 
@@ -244,10 +251,10 @@ class _Pass:
         except WaitError as fault:
             self.pause_error = fault
         except Exception as fault:
-            yield self.recorder.finish(RunOutcome.FAILED, self._error(fault, None))
+            yield self.recorder.finish(RunOutcome.FAILED, self._message_of(fault, None))
 
     def _find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the documents of a source; one that is asked about works gets their identifiers."""
+        """Find the documents of a source, which gets the identifiers of works it is asked about."""
         source = self.configured.source
         about = self.configured.asked_about
         if not isinstance(source, AboutSource) or not about:
@@ -261,7 +268,7 @@ class _Pass:
         return source.find_about(works, validators)
 
     def _document(self, offered: Found) -> Run | None:
-        """Read one document; None when there is nothing in it that was not read before."""
+        """Read one document. Return None if all of it was read before."""
         try:
             if offered.dump:
                 dump = offered.dump()
@@ -276,7 +283,7 @@ class _Pass:
             run = self.recorder.finish(RunOutcome.FAILED, str(fault), offered.name)
             return structs.replace(run, is_held=True)
         except Exception as fault:
-            error = self._error(fault, offered.name)
+            error = self._message_of(fault, offered.name)
             return self.recorder.finish(RunOutcome.FAILED, error, offered.name)
 
     def _note_answer(self, works: AskedWorks) -> None:
@@ -289,8 +296,11 @@ class _Pass:
         if unanswered:
             log.warning("not answered", source=name, works=len(works.asked), first=works.asked[0])
 
-    def _error(self, fault: Exception, document: str | None) -> str:
-        """Return a fault as a sentence; an unexpected one is logged with its traceback."""
+    def _message_of(self, fault: Exception, document: str | None) -> str:
+        """Return the message of an error, and note a pause that its server asks for.
+
+        Unexpected errors are logged with their traceback.
+        """
         if isinstance(fault, FetchError) and fault.retry_after is not None:
             self.pause_error = fault
         if isinstance(fault, MonitorError):
@@ -301,7 +311,7 @@ class _Pass:
     # ── documents ──
 
     def _read(self, document: Document, shown_name: str) -> Run | None:
-        """Read a document. Its own name may contain secrets; `shown_name` is shown and stored."""
+        """Read a document. Its name may contain secrets: `shown_name` is shown and stored."""
         content = hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
             offset, finished = self.role.read_before(tx, shown_name, content)
@@ -312,7 +322,7 @@ class _Pass:
             offset = 0
         seconds = sandbox.unattended_seconds(document)
         reading = sandbox.read(self.configured.source, document, seconds)
-        if reading.doubt and not self.accepts:
+        if reading.doubt and not self.accepts_doubtful:
             raise DocumentError(
                 reading.doubt,
                 f"take it away, or let `paper-monitor ingest {self.configured.name} --accept` "
@@ -325,10 +335,10 @@ class _Pass:
 
         is_whole = document.complete and reading.complete
         read = replace(document, name=shown_name, complete=is_whole)
-        return self._store(read, _Papers(reading, offset), content, progress)
+        return self._store(read, _PapersReading(reading, offset), content, progress)
 
     def _read_dump(self, dump: Dump) -> Run | None:
-        """Read a dump from where an earlier reading of it, or of its beginning, ended."""
+        """Continue a dump where an earlier reading stopped, also if the dump has grown since."""
         name = self.configured.name
         as_news = self.role.as_news
         content = f"{dump.size} {dump.modified}" if dump.modified else ""
@@ -347,14 +357,14 @@ class _Pass:
     def _store(
         self,
         document: Document | Dump,
-        reading: DumpReading | _Papers,
+        reading: DumpReading | _PapersReading,
         content: str,
         progress: SaveCursor,
         states: Sequence[DumpState] = (),
     ) -> Run | None:
-        """Store what is read of a document, and end its run.
+        """Store the papers of a document, and close its run.
 
-        Returns None for a dump that was read before and has only a new name or time.
+        Returns None if only the name or time of a known dump changed.
         """
         cursor = self._store_chunks(document, reading, progress)
         if cursor is None:
@@ -373,7 +383,7 @@ class _Pass:
                 ),
             )
         is_complete = document.complete and not error
-        # A truncated file does not change until it is replaced: its complete part is all there is.
+        # A truncated file stays as it is until it is replaced: its complete part is not read again.
         is_finished = is_complete or (not document.url and cursor.offset > 0)
 
         def record_end(tx: Transaction, now: datetime) -> None:
@@ -394,18 +404,18 @@ class _Pass:
         return self.recorder.finish(outcome, error, document.name, validators, record_end)
 
     def _store_chunks(
-        self, document: Document | Dump, reading: DumpReading | _Papers, progress: SaveCursor
+        self, document: Document | Dump, reading: DumpReading | _PapersReading, progress: SaveCursor
     ) -> DumpCursor | None:
-        """Store chunk after chunk; return how far that came, None when it was stopped.
+        """Store the chunks in order; return the last cursor, None if the service is stopping.
 
-        The cursor does not move until the first paper, so that a document without papers fails each
-        time, until it is fixed.
+        The cursor stays at the start until a paper is found, so that a document without papers
+        fails at each reading.
         """
-        most = MAX_PAPERS
+        chunk_size = MAX_PAPERS
         cursor = reading.begin
         while not self.runtime.stopping.is_set():
             started_at = time.thread_time()
-            chunk = reading.take(most)
+            chunk = reading.take(chunk_size)
             if chunk is None:
                 return cursor
             self.recorder.set_aside(chunk.rejected)
@@ -425,13 +435,13 @@ class _Pass:
                 )
             del chunk  # before the next is made
             seconds = max(time.thread_time() - started_at, 0.001)
-            most = min(self.role.most_records, int(most * CPU_SECONDS / seconds))
-            most = max(MIN_PAPERS, most)
+            chunk_size = min(self.role.most_records, int(chunk_size * CPU_SECONDS / seconds))
+            chunk_size = max(MIN_PAPERS, chunk_size)
         return None
 
 
-class _Papers:
-    """The papers of a document that was read as a whole, in chunks like those of a dump.
+class _PapersReading:
+    """A reading of the papers of a document, in chunks like those of a dump.
 
     The offset of its cursor counts papers, not bytes.
     """
@@ -442,8 +452,8 @@ class _Papers:
         self._papers = reading.papers
         self._offset = offset
 
-    def take(self, most: int) -> DumpChunk | None:
-        papers = self._papers[self._offset : self._offset + most]
+    def take(self, limit: int) -> DumpChunk | None:
+        papers = self._papers[self._offset : self._offset + limit]
         self._offset += len(papers)
         return DumpChunk(papers, (), DumpCursor(self._offset)) if papers else None
 
@@ -456,8 +466,8 @@ def retry_all(
         return list(_retry(runtime, name, None, on_progress))
 
 
-# Records that agree in these are tried as one chunk.
-_CIRCUMSTANCES = attrgetter("document", "first_run", "at")
+# Undecided records that agree in these are retried as one chunk.
+_CHUNK_KEY = attrgetter("document", "first_run", "at")
 
 
 def _retry(
@@ -468,7 +478,7 @@ def _retry(
 ) -> Iterator[Run]:
     """Decide undecided records again, and yield a run for each group from one document and time.
 
-    Records that the version `other_than` of the program has tried are left out.
+    Records that the version `other_than` of the program has tried are skipped.
     """
     after: tuple[datetime, str, str] | None = None
     while not runtime.stopping.is_set():
@@ -477,7 +487,7 @@ def _retry(
         if not records:
             return
         after = undecided.place_of(records[-1])
-        for (document, first_run, at), chunk in groupby(records, key=_CIRCUMSTANCES):
+        for (document, first_run, at), chunk in groupby(records, key=_CHUNK_KEY):
             configured = runtime.sources[name]
             store = role_of(runtime, configured).store
             recorder = RunRecorder(runtime, configured, store, first_run, on_progress=on_progress)

@@ -1,7 +1,7 @@
 """The roles of sources: one is read for news, as a library, or as a reference list.
 
-`ingest` reads all documents in one way. The role of their source says how far each was read before,
-what its records are stored as, and what is done when the document and the source have been read.
+`ingest` reads all documents in one way. The role of their source decides where reading continues,
+how records are stored, and what follows the reading of a document and of the source.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from monitor.model import Role, RunOutcome
 from monitor.pipeline import guard, reference_lists
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
-from monitor.pipeline.store_chunk import Chunk, StoredChunk, record_reported, store_papers
+from monitor.pipeline.store_chunk import Chunk, StoredChunk, record_library_changes, store_papers
 from monitor.store.engine.database import Transaction
 from monitor.store.sources import collections, reading_state
 from monitor.store.sources.reading_state import DumpState
 
-# The most records of one transaction. Entries are not compared with papers, and take less time.
+# The most records of one transaction. Entries need no comparisons, so there may be more of them.
 MAX_PAPERS = 1_000
 MAX_ENTRIES = 5_000
 
@@ -27,7 +27,7 @@ MAX_ENTRIES = 5_000
 class SourceRole(ABC):
     """The role of one source.
 
-    `as_news` is whether records are read as news. News and entries have their own reading
+    `as_news` is true if records are read as news. News and entries have their own reading
     positions, so that a source whose role changes is read again.
     `most_records` bounds the records of one transaction, and runs with one of the outcomes
     `failures` open an incident. The `content` of a document is a hash, or a dump's size and time.
@@ -46,7 +46,7 @@ class SourceRole(ABC):
         """Return how many records of a document are stored, and whether it was read to its end."""
 
     def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
-        """Return the dumps that were read before, in full or in part, and may begin as this one."""
+        """Return earlier dumps, read in full or in part, that this dump may continue."""
         return reading_state.dump_states(tx, self.source, as_news=self.as_news)
 
     def begin_document(self, document: str) -> None:
@@ -54,7 +54,7 @@ class SourceRole(ABC):
 
     @abstractmethod
     def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
-        """Store records of a document. `tx` is one of `Database.ingesting`."""
+        """Store records of a document. `tx` comes from `Database.ingesting`."""
 
     def save_progress(
         self,
@@ -71,10 +71,10 @@ class SourceRole(ABC):
         """Record that a document that has records was read completely."""
 
     def mark_other_documents_missing(self, present: Collection[str]) -> None:
-        """Mark entries of documents that have disappeared as missing; the others are `present`."""
+        """Mark the entries of all documents but the `present` ones as missing."""
 
     def end_source(self) -> None:
-        """Do what follows a reading of the source, whether or not it was complete."""
+        """Called after each reading of the source, complete or not."""
 
 
 class News(SourceRole):
@@ -106,21 +106,21 @@ class NewsAboutLibraries(News):
     """Records are not stored: they only report changes of the works of libraries."""
 
     def store(self, tx: Transaction, chunk: Chunk) -> StoredChunk:
-        return record_reported(tx, chunk, self.runtime.guarded_libraries)
+        return record_library_changes(tx, chunk, self.runtime.guarded_libraries)
 
 
 class Entries(SourceRole):
     """Records become entries, which are neither papers nor news.
 
-    An entry that is missing from a complete reading leaves; an empty document removes no entries,
-    as it may be in the middle of being written.
+    An entry that is missing from a complete reading is removed. An empty document removes none, as
+    it may be half written.
     """
 
-    leaves_at_once = False
+    removes_at_once = False
     is_compact = False
 
     def read_before(self, tx: Transaction, document: str, content: str) -> tuple[int, bool]:
-        # Only the last content counts: a file that returns to an earlier one is read again.
+        # Only the last content counts: a file that gets its earlier content back is read again.
         return 0, collections.last_content(tx, self.source, document) == self._mark(content)
 
     def dump_states(self, tx: Transaction, dump: str, content: str) -> list[DumpState]:
@@ -139,12 +139,12 @@ class Entries(SourceRole):
 
     def end_document(self, tx: Transaction, document: str, content: str, now: datetime) -> None:
         mark = self._mark(content)
-        at_once = self.leaves_at_once
+        at_once = self.removes_at_once
         collections.end_reading(tx, self.source, document, mark, now, at_once=at_once)
 
     def mark_other_documents_missing(self, present: Collection[str]) -> None:
         # A folder without documents may be one whose disk is not mounted.
-        at_once = self.leaves_at_once and bool(present)
+        at_once = self.removes_at_once and bool(present)
         now = self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
             collections.index_pending_keys(tx)
@@ -155,7 +155,7 @@ class Entries(SourceRole):
         )
 
     def _mark(self, content: str) -> str:
-        """Return the mark that is stored for a content.
+        """Return the mark that is stored to recognise unchanged content.
 
         Libraries have marks of their own, so that a document is read again when the role of its
         source changes. Reference lists keep the unprefixed mark of older versions, so that an
@@ -165,7 +165,7 @@ class Entries(SourceRole):
 
 
 class Library(Entries):
-    """Entries are works that people have: stored notices about new ones are searched for."""
+    """Entries are works that people have: the store is searched for notices about new entries."""
 
     failures = (RunOutcome.FAILED, RunOutcome.PARTIAL)
 
@@ -184,7 +184,7 @@ class Library(Entries):
 class ReferenceList(Entries):
     """Entries fill in what papers lack."""
 
-    leaves_at_once = True
+    removes_at_once = True
     is_compact = True
 
     def end_source(self) -> None:
@@ -199,6 +199,6 @@ _ROLES: dict[Role, Callable[[Runtime, str], SourceRole]] = {
 
 
 def role_of(runtime: Runtime, configured: ConfiguredSource) -> SourceRole:
-    """Return the role of a source; one that is read `about:` libraries only reports changes."""
+    """Return the role of a source. With `about:` it only reports changes of works of libraries."""
     role = NewsAboutLibraries if configured.about else _ROLES[configured.role]
     return role(runtime, configured.name)

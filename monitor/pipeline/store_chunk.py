@@ -51,19 +51,20 @@ log = structlog.get_logger()
 
 # How many rejected records are stored with a run: `read` shows all of them.
 MAX_REJECTED_STORED = 20
-# How many undecided records of a chunk are logged with a traceback: many may have one error.
+# The most undecided records of a chunk that are logged with a traceback: many may have the same
+# error.
 TRACEBACKS = 3
-# Stores how far a document was read, with the papers of a chunk: the next run begins there.
+# Stores the reading position, in the transaction that stores a chunk. The next run starts there.
 SaveProgress = Callable[[Transaction, datetime], None]
 
 
 class StoredChunk(Struct, frozen=True):
     """The result of a chunk.
 
-    `decisions` are those on changed records, `unchanged` counts the others. `fresh` counts the
-    revisions, and the papers that this source had not reported before: unlike the `new` ones of
-    `counts`, they may be known from other sources. `suspicion` counts signs of a feed that replays
-    old papers; `undecided` are the records that could not be decided or stored, with their errors.
+    `decisions` has one for each changed record, `unchanged` counts the others. `fresh` counts
+    revisions and papers that are new to this source; other sources may have them already.
+    `suspicion` counts signs of a feed that replays old papers; `undecided` are the records that
+    could not be decided or stored, with their errors.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -82,8 +83,8 @@ class StoredChunk(Struct, frozen=True):
     def counts(self) -> dict[str, int]:
         """Return the counts of the JSON of runs.
 
-        Papers stored as older count as new, withdrawals as revised. A notice that changes stored
-        papers counts as their change.
+        `OLDER` counts as new, `WITHDRAWN` as revised. A notice that changes stored papers counts as
+        their change.
         """
         kinds = Counter(
             d.effect.kind if d.effect and d.effect.papers else d.kind for d in self.decisions
@@ -103,30 +104,30 @@ def decide_changed_records(
     """Decide on a chunk of at most a few thousand records; nothing is written.
 
     Returns the decisions on changed records, the stored papers that each was compared with, and the
-    source's names of the unchanged records, whose hash is the same as last time.
+    raw ids of the unchanged records, whose hash is the same as last time.
     """
-    names = list(map(raw_id, incoming))
+    raw_ids = list(map(raw_id, incoming))
     hashes = list(map(record_hash, incoming))
-    _require_text(names)
-    indexed_names = list(map(index_value, names))
-    last_hashes = dict(zip(indexed_names, hashes, strict=True))
-    changed_names = paper_index.changed_records(tx, source, last_hashes)
+    _require_text(raw_ids)
+    indexed_ids = list(map(index_value, raw_ids))
+    last_hashes = dict(zip(indexed_ids, hashes, strict=True))
+    changed_ids = paper_index.changed_records(tx, source, last_hashes)
     # If several records share a name, only the last one's hash is compared with the store; an
     # earlier one is unchanged only if its hash is the same.
     today = context.now.date()
     changed = [
-        (record_of(incoming[at], source, today), names[at], hashes[at])
-        for at, name in enumerate(indexed_names)
-        if name in changed_names or last_hashes[name] != hashes[at]
+        (record_of(incoming[at], source, today), raw_ids[at], hashes[at])
+        for at, name in enumerate(indexed_ids)
+        if name in changed_ids or last_hashes[name] != hashes[at]
     ]
-    unchanged_names = [name for name in last_hashes if name not in changed_names]
+    unchanged_ids = [name for name in last_hashes if name not in changed_ids]
     if not changed:
-        return [], [], unchanged_names
+        return [], [], unchanged_ids
     records = [with_keys(*record, assigned=context.assigns) for record in changed]
     keyed = candidates.with_store_facts(tx, records, source)
     stored = candidates.find(tx, source, keyed)
     decisions = _with_effects(tx, source, decide_chunk(keyed, stored, context))
-    return decisions, stored, unchanged_names
+    return decisions, stored, unchanged_ids
 
 
 def _require_text(names: Sequence[str]) -> None:
@@ -153,9 +154,10 @@ def _with_effects(tx: Transaction, source: str, decisions: Sequence[Decision]) -
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Records of one document, in order, to be stored `now`.
+    """Records of one document, in order.
 
-    If `last_read` is set, the chunk is checked for replayed papers.
+    `now` is when they are stored. If `last_read`, the time of the last reading, is set, the chunk
+    is checked for papers that should be known since then.
     """
 
     source: str
@@ -169,35 +171,35 @@ class Chunk:
 def store_papers(
     tx: Transaction, chunk: Chunk, guarded: Collection[str] = (), lists: Sequence[str] = ()
 ) -> StoredChunk:
-    """Decide on a chunk of news and store it. `tx` is one of `Database.ingesting`.
+    """Decide on a chunk of news and store it. `tx` comes from `Database.ingesting`.
 
-    Changes of works in the `guarded` libraries are recorded, and what papers lack is filled in from
-    reference `lists`.
+    Changes of works in the `guarded` libraries are recorded, and missing fields of papers are
+    filled in from the reference `lists`.
     """
     source = chunk.source
     papers = chunk.papers
     now = chunk.now
-    decisions, stored, unchanged_names = decide_changed_records(tx, source, papers, chunk.context)
+    decisions, stored, unchanged_ids = decide_changed_records(tx, source, papers, chunk.context)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
         suspicion = suspect(papers, decisions, stored, chunk.last_read)
-    sightings.touch(tx, source, unchanged_names, now)
+    sightings.touch(tx, source, unchanged_ids, now)
     ids = write_papers.apply(tx, source, decisions, now, chunk.document)
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
-    current = [survivors.get(id, id) for id in ids]
+    current_ids = [survivors.get(id, id) for id in ids]
     if guarded:
         merged = {*survivors.values()}
         standing = chunk.context.standing
-        done = StoredDecisions(decisions, stored, current, merged, standing)
+        done = StoredDecisions(decisions, stored, current_ids, merged, standing)
         record_changes(tx, source, guarded, done, now)
     if lists:
-        reference_lists.fill(tx, lists, current, now)
+        reference_lists.fill(tx, lists, current_ids, now)
     fresh = count_fresh(decisions, stored)
     return StoredChunk(tuple(decisions), len(papers) - len(decisions), fresh, suspicion)
 
 
-def record_reported(tx: Transaction, chunk: Chunk, guarded: Collection[str]) -> StoredChunk:
-    """Record changes of works in the `guarded` libraries, and nothing else of a chunk."""
+def record_library_changes(tx: Transaction, chunk: Chunk, guarded: Collection[str]) -> StoredChunk:
+    """Record changes of works in the `guarded` libraries; nothing else of the chunk is stored."""
     source = chunk.source
     today = chunk.context.now.date()
     keyed = [with_keys(record_of(paper, source, today)) for paper in chunk.papers]
@@ -225,7 +227,7 @@ class DecidingError(Exception):
 
 
 def store_all(database: Database, tx: Transaction, chunk: Chunk, write: ChunkWriter) -> StoredChunk:
-    """Store a chunk. Raises DecidingError if a record raises: `tx` must be rolled back then."""
+    """Store a chunk. Raises DecidingError if that fails: the caller must roll back `tx`."""
     try:
         with database.explaining():
             return write(tx, chunk)
@@ -238,11 +240,10 @@ def store_all(database: Database, tx: Transaction, chunk: Chunk, write: ChunkWri
 def store_isolating_failures(
     database: Database, tx: Transaction, chunk: Chunk, write: ChunkWriter
 ) -> StoredChunk:
-    """Store a chunk without the records that raise an error.
+    """Store a chunk without the records that fail.
 
-    A part that raises is halved until one record is left.
-
-    The second half is decided after the first one is stored, as a chunk that follows it would be.
+    A part that fails is split in two, down to single records. Each part is decided after the parts
+    before it are stored.
     """
     stored = StoredChunk()
     parts = [chunk.papers]
@@ -257,10 +258,16 @@ def store_isolating_failures(
         except DecidingError as fault:
             if len(papers) == 1:
                 error = fault.__cause__
-                first_run = context.first_run
                 assert error is not None
-                facts = error, first_run, chunk.now, version("paper-monitor")
-                record = undecided.record_of(chunk.source, chunk.document, papers[0], *facts)
+                record = undecided.record_of(
+                    chunk.source,
+                    chunk.document,
+                    papers[0],
+                    error,
+                    context.first_run,
+                    chunk.now,
+                    version("paper-monitor"),
+                )
                 stored += StoredChunk(undecided=((record, error),))
             else:
                 middle = len(papers) // 2
@@ -317,7 +324,7 @@ class RunRecorder:
                 runs.discard(tx, self._run_id)
 
     def set_aside(self, rejected: Sequence[Rejected]) -> None:
-        """Count rejected records, and keep the first of them."""
+        """Count rejected records, and keep the first few."""
         hide = self.configured.variables.hide
         shown = [Rejected(hide(record.where), hide(record.why)) for record in rejected]
         self.run = _with_rejected(self.run, shown)
@@ -335,7 +342,7 @@ class RunRecorder:
 
         A record that cannot be decided is kept to be tried again, and counts as rejected. With
         `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what it
-        listed before. Papers are decided as at `decided_at`, by default now.
+        listed before. `decided_at` is the time for which decisions are made, by default now.
         """
         name = self.configured.name
         now = self.runtime.clock.now()
@@ -367,7 +374,7 @@ class RunRecorder:
         with self.runtime.database.ingesting() as tx:
             stored = store_chunk(self.runtime.database, tx, chunk, self.write_chunk)
             if chunk.last_read and stored.suspicion.holds:
-                raise _held(chunk.source, stored.suspicion, chunk.last_read)
+                raise _held_error(chunk.source, stored.suspicion, chunk.last_read)
             left = [record for record, _ in stored.undecided]
             kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
             if progress:
@@ -401,7 +408,7 @@ class RunRecorder:
         validators: Mapping[str, str] | None = None,
         record_end: SaveProgress | None = None,
     ) -> Run:
-        """Close the run; `record_end` stores how far the document was read, in its transaction."""
+        """Close the run. `record_end` stores the reading position in the same transaction."""
         finished = self.runtime.clock.now()
         error = self.configured.variables.hide(error)
         run = structs.replace(
@@ -436,9 +443,9 @@ def _is_quiet(run: Run) -> bool:
 
 
 def _log_run(run: Run, seconds: float, previous_error: str) -> None:
-    """Log a run: a failure as a warning, one that only repeats itself as information.
+    """Log a run: a failure as a warning, a repeated failure at INFO.
 
-    Unchanged files are looked at every minute: such a run is logged at DEBUG, and counted
+    Unchanged files are looked at every minute: their runs are logged at DEBUG, and counted
     (`Unchanged`).
     """
     level = logging.INFO
@@ -462,10 +469,11 @@ def _log_run(run: Run, seconds: float, previous_error: str) -> None:
     )
 
 
-def _held(source: str, suspicion: Suspicion, last_read: datetime) -> HeldError:
-    """Return the error of a reading of a feed that replays old papers.
+def _held_error(source: str, suspicion: Suspicion, last_read: datetime) -> HeldError:
+    """Return the error for a feed that replays old papers.
 
-    It is judged by its first chunk: a feed that was moved or rebuilt replays from the start.
+    Only the first chunk of a document is checked: a feed that was moved or rebuilt replays from the
+    start.
     """
     return HeldError(
         f"held: {suspicion.new} of {suspicion.known_before} entries that should be known since the "
