@@ -1,4 +1,4 @@
-"""Which sentence of an abstract says what the authors did."""
+"""Scores the sentences of an abstract by how well they say what the authors did."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from monitor.text.addresses import find_addresses
 
 Span = tuple[int, int]
 
-# The sentences of an abstract that are judged, and the characters of each: real ones have fewer.
+# The most sentences of an abstract that are scored, and characters of each: real ones have fewer.
 _MOST_READ = 60
 LONGEST_READ = 1_000
 
 
 @lru_cache(512)  # several topics match a paper
 def value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float, ...]]:
-    """Return the sentences of a text, and how much each says of what the authors did."""
-    value, split = (value_by_rule_1, _shown_sentences) if rule else (value_by_rule_0, sentences)
-    bounds = tuple(split(text)[:_MOST_READ])
+    """Return the sentences of a text, and their scores by a rule."""
+    bounds = tuple((_shown_sentences if rule else sentences)(text)[:_MOST_READ])
     read = [text[a:b][:LONGEST_READ] for a, b in bounds]
-    if rule >= 2:
-        return bounds, tuple([value_by_rule_2(one, is_first=n == 0) for n, one in enumerate(read)])
-    return bounds, tuple(map(value, read))
+    if rule == 0:
+        return bounds, tuple(map(value_by_rule_0, read))
+    if rule == 1:
+        return bounds, tuple(map(value_by_rule_1, read))
+    return bounds, tuple([value_by_rule_2(one, is_first=n == 0) for n, one in enumerate(read)])
 
 
 # Plain rules, in English: abstracts name their contribution in few ways ("we propose", "this paper
@@ -31,8 +32,7 @@ def value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float
 # They follow the moves of scientific abstracts that Swales (Genre Analysis, 1990) and Teufel and
 # Moens (Computational Linguistics 28(4), 2002) describe.
 
-# Presenting something new counts for more than other work of the authors, and that for more than
-# results.
+# Scores: for something new, for other work of the authors, for results.
 _MAKES = 6.0
 DOES = 4.0
 _RESULTS = 2.0
@@ -116,7 +116,7 @@ _LOSSES = ((_BACKGROUND, _BACKGROUND_LOSS), (_REFERS_BACK_BY_RULE_0, _REFERS_BAC
 
 
 def value_by_rule_0(sentence: str) -> float:
-    """Return how much a sentence says of what a paper does; below 0 for background."""
+    """Return the score of a sentence by rule 0. Background and very short sentences lose points."""
     sentence = sentence.lower()
     value = next((value for pattern, value in _GAINS if pattern.search(sentence)), 0.0)
     value -= sum(loss for pattern, loss in _LOSSES if pattern.search(sentence))
@@ -152,8 +152,8 @@ _OPENING_CLAUSE = re.compile(
     r"|[^,.;:?!\"“”()]{1,80}?(?<!that)(?<!which)(?<!how) (?=we |this paper ))",
     re.IGNORECASE,
 )
-# An opening that points back to other sentences. One that names the conditions of a claim is part
-# of the claim, and does not count.
+# An opening that refers to other sentences. One with the conditions of a claim is part of it,
+# and is kept.
 _OPENING_REFERS_BACK = re.compile(
     rf"(?!.*(?:assum|condition|setting|\bcases?\b)).*?\b(?:th(?:is|ese){_NOT_PAPER}"
     r"|such(?! (?:as|that)\b)|those(?! (?:\w+ed|in|of|that|who|which|from|with|used|on|for)\b)"
@@ -197,7 +197,10 @@ _CONTINUES_LOSS = 1.0
 
 
 def connective_length(sentence: str) -> int:
-    """Return the length of the connectives that tie a sentence to those before it."""
+    """Return the length of the opening that refers to earlier sentences.
+
+    0 if fewer than `_MIN_WORDS_LEFT` words would remain.
+    """
     end = 0
     while opening := _CONNECTIVE.match(sentence, end) or _OPENING_CLAUSE.match(sentence, end):
         if opening.re is _OPENING_CLAUSE and not _OPENING_REFERS_BACK.match(opening[0]):
@@ -207,9 +210,9 @@ def connective_length(sentence: str) -> int:
 
 
 def value_by_rule_1(sentence: str) -> float:
-    """Return `value_by_rule_0`, more for forms that it does not know.
+    """Return the score by rule 0, with more patterns.
 
-    It is less for a sentence that points back to others.
+    A sentence that refers to another one loses points.
     """
     value = value_by_rule_0(sentence)
     sentence = sentence.lower()
@@ -229,7 +232,7 @@ _DEPENDS_ON_PREVIOUS = _at_word(
     r"|^(?:and|or|but|while|whereas|because|building up?on|turning to|here,? the)\b",
     r"^(?:\w+ ){0,3}(?:such|these|those|the latter|the former|the above)\b(?! as\b| that\b)",
 )
-# Somewhere in a sentence: a word for something in another one.
+# A word for something in another sentence, anywhere in a sentence.
 _POINTS_BACK = re.compile(
     rf"\bth(?:is|ese|ose)(?! (?:present|end|way)?\b ?{_PAPER}\b)"
     r"(?! \w+ed\b| (?:in|of|that|who|with)\b) \w"
@@ -257,7 +260,9 @@ def left_out_length(sentence: str) -> int:
 
 
 def value_by_rule_2(sentence: str, *, is_first: bool = False) -> float:
-    """Return `value_by_rule_1`, more for the paper as a whole, less for what points back.
+    """Return the score by rule 1, with a bonus for sentences about the paper as a whole.
+
+    References to other sentences lose points.
 
     A claim of improvement in the first sentence is usually about others' work, so it scores 0.
     """
@@ -302,7 +307,8 @@ _SAYS_WHERE = re.compile(
     r"|implementation)\b(?! details)|(?:data|data ?sets?|models?)\b(?! (?:of|for|with|that)\b)))"
     r"[^.;,]{0,80}(?:,[^.;,]{0,60}){0,2}(?:\W*$|\.\w)"
 )
-_CLAIM = re.compile(
+# A sentence about the work itself, or one without a word for where to find something.
+_NOT_ONLY_AN_ADDRESS = re.compile(
     r"\b(?:we|this (?:paper|work)|i)\b[^.]{0,30}\b(?:propos|present|introduc|develop|describ|design"
     r"|formulat|contribut|buil[dt]|test|evaluat|appl[iy]|show|demonstrat)|outperform|achiev|improv"
     rf"|demonstrate|show that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"
@@ -312,7 +318,7 @@ _FEW_WORDS_BESIDE_ADDRESS = 8
 
 
 def _shown_sentences(text: str) -> list[Span]:
-    """Return the sentences that do not only say where the code is; all, if there are no others."""
+    """Return the sentences without those that only say where the code is; all if none is left."""
     bounds = sentences(text)
     addresses = find_addresses(text)
     glued = [end.end() for end in _GLUED.finditer(text)]
@@ -327,17 +333,19 @@ def _shown_sentences(text: str) -> list[Span]:
 
 
 def says_where(sentence: str, has_address: bool) -> bool:
-    """Whether a sentence says no more than where the code, the data or a page is."""
+    """Whether a sentence only says where code, data or a page is."""
     length = sentence.count(" ") + 1
     sentence = sentence.lower()
     if length > _MOST_WORDS_ABOUT_CODE:
         return False
-    if has_address and (length <= _FEW_WORDS_BESIDE_ADDRESS or not _CLAIM.search(sentence)):
+    if has_address and (
+        length <= _FEW_WORDS_BESIDE_ADDRESS or not _NOT_ONLY_AN_ADDRESS.search(sentence)
+    ):
         return True
     return bool(_SAYS_WHERE.match(sentence, connective_length(sentence)))
 
 
-# A run of signs is looked at once, from its beginning: a text may be nothing but dots.
+# A run of signs is matched once, at its start: a text of dots would take quadratic time.
 _END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s)|[。！？]")
 
 _ABBREVIATION = re.compile(
@@ -357,8 +365,8 @@ MAX_SENTENCES = 1_000
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each sentence of `text`, without the spaces around them.
 
-    Abbreviations (et al., e.g., Fig., Eq., vs.), initials, decimals and an ellipsis that goes
-    on in lower case end no sentence.
+    Abbreviations (et al., e.g., Fig., Eq., vs.), initials, decimals, and an ellipsis before a
+    lower-case letter do not end a sentence.
     """
     matches = islice(_END.finditer(text), MAX_SENTENCES)
     ends = [end.end() for end in matches if _ends_sentence(text, end)]

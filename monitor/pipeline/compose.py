@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# There is no digest before a first one: it reports on the readings of this time.
+# The first digest of a subscription reports on the readings of this period.
 FIRST_REPORT = timedelta(days=7)
 
-# Word counts are written once those of 64 topics have changed, about 40 kilobytes each.
+# Word counts are written once those of 64 topics have changed, about 40 kilobytes a topic.
 SAVE_WORD_COUNTS_FROM = 64
 # The most answers that `cached_explain` keeps, about four kilobytes each: a digest shows a bounded
 # part of an abstract.
@@ -69,7 +69,7 @@ MAX_EXPLAINED = 4_096
 
 
 def cached_explain(why: Explain) -> Explain:
-    """Return `why` with a cache, by topic, sources and all that topics look at in a paper."""
+    """Return `why` with a cache, by topic, sources and the fields of a paper that topics match."""
     known: dict[tuple[Hashable, ...], tuple[MatchReason, ...]] = {}
 
     def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
@@ -83,10 +83,10 @@ def cached_explain(why: Explain) -> Explain:
     return explain
 
 
-# New matches wake subscriptions with `immediately`. In case they do not, each is looked at after
-# this time.
+# New matches wake subscriptions with `immediately`. As a safeguard, each is also checked after this
+# time.
 LOOK_AGAIN = timedelta(hours=1)
-# The state of a subscription, its schedule and zone, and when it has to be looked at again.
+# The state of a subscription, its schedule and zone, and when to check it again.
 NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
 
 
@@ -114,11 +114,10 @@ def compose(
 ) -> list[int]:
     """Compose and freeze the digests that are due, for the named subscriptions or all.
 
-    Returns their ids. With `early` each gets an extra digest now, and with `ahead` that of its next
-    slot. A failing subscription stops no other: its error goes to `failed`. Without
-    `ignore_backoff`, one that failed lately is skipped until its rest is over. With
-    `awaits_look_up`, a digest whose papers are being looked up is left for later. `on_digest` gets
-    each digest.
+    Returns their ids. `early` composes an extra digest now, `ahead` the digest of the next slot. A
+    failing subscription stops no other: its error goes to `failed`. Without `ignore_backoff`, one
+    that failed lately is skipped until its back-off is over. With `awaits_look_up`, a digest whose
+    papers are being looked up is left for later. `on_digest` gets each digest.
 
     Raises UsageError, StoreBusyError, and without `failed` an error of the store.
     """
@@ -128,19 +127,19 @@ def compose(
         _report_clock(runtime, now)
         selected = ()
     with runtime.database.reading() as tx:
-        resting = set()
+        backing_off = set()
         if not ignore_backoff:
-            resting = stored_incidents.resting(tx, IncidentKind.NOT_COMPOSED, now)
-        asked_for = [entry.name for entry in selected] if names else None
-        states = subscriptions.states(tx, asked_for, None if early or ahead else now)
-    looked_at = [
+            backing_off = stored_incidents.resting(tx, IncidentKind.NOT_COMPOSED, now)
+        only_names = [entry.name for entry in selected] if names else None
+        states = subscriptions.states(tx, only_names, None if early or ahead else now)
+    to_check = [
         (entry, states[entry.name])
         for entry in (selected if states else ())
-        if entry.name in states and entry.name not in resting
+        if entry.name in states and entry.name not in backing_off
     ]
     try:
         done = _compose_each(
-            runtime, looked_at, now, early, ahead, awaits_look_up, failed, on_digest
+            runtime, to_check, now, early, ahead, awaits_look_up, failed, on_digest
         )
     finally:
         # Otherwise `serve` would keep texts of papers that few later digests have.
@@ -157,7 +156,7 @@ def compose(
 
 def _compose_each(
     runtime: Runtime,
-    looked_at: Iterable[tuple[Subscription, SubscriptionState]],
+    to_check: Iterable[tuple[Subscription, SubscriptionState]],
     now: datetime,
     early: bool,
     ahead: bool,
@@ -165,16 +164,16 @@ def _compose_each(
     failed: dict[str, Exception] | None,
     on_digest: Callable[[Digest], object] | None,
 ) -> list[int]:
-    """Compose what is due of some subscriptions; note when the others are due."""
+    """Compose the digests that are due; record when the other subscriptions are."""
     done: list[int] = []
     later: list[NextDue] = []
     cache = _RunCache(cached_explain(runtime.active.index(like_topics.find_current(runtime)).why))
-    for subscription, state in looked_at:
+    for subscription, state in to_check:
         if runtime.stopping.is_set():
             break
         try:
-            slot = _slot(runtime, subscription, state, now, early, ahead)
-            # A paused one is always looked at: the store does not know of pauses.
+            slot = _due_slot(runtime, subscription, state, now, early, ahead)
+            # A paused subscription is always checked: the store does not know of pauses.
             if slot is None and now > subscription.pause_end:
                 later.append(_next_due(subscription, state, now))
             digest = (
@@ -206,20 +205,20 @@ def _compose_each(
     return done
 
 
-def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> None:
-    """Write the changed word counts, if at least `least` topics have some.
+def _save_word_counts(runtime: Runtime, cache: _RunCache, min_topics: int = 1) -> None:
+    """Write the changed word counts, if those of at least `min_topics` topics have changed.
 
-    A failure is only logged: they can be computed again.
+    A failure is only logged: word counts can be computed again.
     """
     try:
-        if cache.order and len(cache.order.words.changed) >= least:
+        if cache.order and len(cache.order.words.changed) >= min_topics:
             cache.order.words.save(runtime.database)
     except StoreError as fault:
         log.warning("word counts of topics not recorded", error=str(fault))
 
 
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
-    """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
+    """Open an incident, or renew it. After an error of the store there is no back-off."""
     subject = Subject(SubjectKind.SUBSCRIPTION, name)
     kind = IncidentKind.NOT_COMPOSED
     by_store = isinstance(fault, StoreError)
@@ -272,7 +271,7 @@ def _digest(
     cache: _RunCache,
     awaits_look_up: bool,
 ) -> Digest | None:
-    """Return the digest of a slot, None while it waits for answers about its papers."""
+    """Return the digest of a slot, None while look-ups of its papers are open."""
     # Loads NumPy, and only where digests are composed.
     from monitor.pipeline.order import OrderCache, order_of
 
@@ -283,7 +282,7 @@ def _digest(
         name for name, source in runtime.sources.items() if not guarded.isdisjoint(source.about)
     ]
     report_start = state.last_composed_at or now - FIRST_REPORT
-    reported = (*news_sources, *asked_about_references), report_start, now
+    report_key = (*news_sources, *asked_about_references), report_start, now
     with runtime.database.reading() as tx:
         if awaits_look_up and any(
             stage.holds(tx, runtime, subscription, slot, now) for stage in (look_up, embeddings)
@@ -322,8 +321,8 @@ def _digest(
             named = subscription.settings.libraries
             to_mark = {id for id, of in in_libraries.items() if any(e.source in named for e in of)}
         usable = library_fields.choose(tx, papers, in_libraries, now)
-        report = cache.reports.get(reported) or runs.report(tx, *reported)
-        cache.reports[reported] = report
+        report = cache.reports.get(report_key) or runs.report(tx, *report_key)
+        cache.reports[report_key] = report
         also = _other_titles(tx, drafted)
         withdrawn_by = _withdrawn_by(tx, drafted, runtime.labels)
         notes = _site_notes(tx, runtime, drafted) if subscription.settings.lines else {}
@@ -365,7 +364,7 @@ def _digest(
     digest = order.explain(replace(digest, groups=explained, lead=lead), drafted.in_full)
     if not usable:
         return digest
-    # Last: reasons, excerpts and the order are of the paper as the store has it.
+    # Done last: reasons, excerpts and the order are those of the paper as it is stored.
     return digests.map_papers(digest, lambda entry: library_fields.lay_over(entry, usable))
 
 
@@ -381,7 +380,7 @@ def _site_notes(tx: Transaction, runtime: Runtime, drafted: Draft) -> dict[int, 
 def _next_after(
     subscription: Subscription, state: SubscriptionState, slot: Slot, now: datetime
 ) -> NextDigest:
-    """Return the digest after that of a slot, for those who get this one."""
+    """Return the digest that follows the one of a slot."""
     if not slot.early:
         state = replace(state, last_due_at=slot.due_at)
     return next_digest(subscription, state, {}, now)
@@ -410,7 +409,7 @@ def _about(
 def _withdrawn_by(
     tx: Transaction, drafted: Draft, labels: Mapping[str, SourceLabel]
 ) -> dict[int, WithdrawnBy]:
-    """Return, for each paper that is news because it was withdrawn, who reports it."""
+    """Return the source that reports each paper that is news because it was withdrawn."""
     entries = chain.from_iterable(group.entries for group in drafted.groups)
     ids = [entry.paper_id for entry in entries if entry.kind is ChangeKind.WITHDRAWN]
     standing = withdrawals.first_standing(tx, ids)
@@ -429,7 +428,10 @@ def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle
 
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
-    """Return the moment before which papers are listed by title only; None with a later digest."""
+    """Return the moment before which papers are listed by title only.
+
+    None if a digest was composed since, or never.
+    """
     before = late_before(subscription.schedule, subscription.settings.timezone, now)
     last = state.last_composed_at
     return before if last and last < before else None
@@ -447,7 +449,7 @@ def _faults(index: TopicIndex, subscription: Subscription) -> list[str]:
 def _in_libraries(
     tx: Transaction, libraries: Collection[str], papers: Mapping[int, Paper], now: datetime
 ) -> dict[int, list[CollectionEntry]]:
-    """Return the entries that each paper has in some libraries, as these are now."""
+    """Return the entries of each paper that some libraries have now."""
     if not libraries:
         return {}
     found = collections.find(tx, libraries, list(map(with_keys, papers.values())), now)
@@ -477,9 +479,9 @@ def rehearse(
 
 
 def due_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
-    """Return the numbers of the chunks of `batch_size` subscriptions in which one is due.
+    """Return the numbers of the batches of `batch_size` subscriptions in which one is due.
 
-    The first is always among them.
+    The first batch is always among them.
     """
     if not batch_size:
         return [0]
@@ -490,7 +492,7 @@ def due_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
 
 
 def _next_due(subscription: Subscription, state: SubscriptionState, now: datetime) -> NextDue:
-    """Return when to look again at a subscription for which nothing is due."""
+    """Return when to check a subscription again for which nothing is due."""
     settings = subscription.settings
     after = now + LOOK_AGAIN
     if not subscription.schedule.immediately:
@@ -499,7 +501,7 @@ def _next_due(subscription: Subscription, state: SubscriptionState, now: datetim
     return state, settings.schedule, settings.timezone, after
 
 
-def _slot(
+def _due_slot(
     runtime: Runtime,
     subscription: Subscription,
     state: SubscriptionState,
@@ -507,7 +509,7 @@ def _slot(
     early: bool,
     ahead: bool,
 ) -> Slot | None:
-    """Return the slot for which a digest is due, with `early` an extra one, with `ahead` the next.
+    """Return the slot to compose: the due one, an extra one (`early`) or the next one (`ahead`).
 
     None if there is none, or the subscription is paused.
     """
