@@ -152,7 +152,7 @@ def find_references(
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
         pairs = identifiers_in(name)
-        entries = collections.with_name(tx, libraries, pairs, title_key(name), now)
+        entries = collections.with_identifiers_or_title(tx, libraries, pairs, title_key(name), now)
         return _references(tx, runtime, entries, None, now)
 
 

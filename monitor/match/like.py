@@ -1,11 +1,11 @@
-"""Words of a text and of examples, with weights, and the bar that a paper has to reach.
+"""Words of a text and of examples, with weights, and the bar: the least closeness of a match.
 
 1. A word of the text weighs (1 + log n) times its inverse document frequency, n being how often
    the text has it. Common words and those of sentences ("that", "together") are left out.
-2. The words of an example weigh so, too, those of its title twice; the weights of each example are
-   scaled to a vector of length 1, so that long abstracts count no more than short ones, and added.
-   The `EXAMPLE_WORDS` heaviest are taken.
-3. Where there is both, the examples count `EXAMPLES_WEIGHT` times the text.
+2. The words of an example are weighted in the same way; its title is counted twice. The weights of
+   each example are scaled to a vector of length 1, so that long abstracts count no more than short
+   ones, and added. The `EXAMPLE_WORDS` heaviest are taken.
+3. If there are a text and examples, the examples count `EXAMPLES_WEIGHT` times the text.
 4. The `MAX_WORDS` heaviest are taken, with weights in thousandths of their sum.
 
 The numbers were chosen by `benchmarks/like.py`; docs/topics.md has the figures.
@@ -33,23 +33,24 @@ EXAMPLES_WEIGHT = 4
 MAX_WORDS = 40
 WHOLE = 1_000
 _LETTER = re.compile(r"[^\W\d_]")
-# A leaf of its own clause for each word: behind all positions of a query.
+# The position of the first generated leaf, each a clause: larger than any position in a query.
 _POSITION = 100_000
 MAX_TEXT = 20_000
-# Of a file of thousands the last ones are enough.
+# The most examples that are read from a file: its last ones.
 MOST_EXAMPLES = 300
 
-# The bar where the stored papers say nothing else, and the lowest that it is put at.
+# The default bar, and the lowest that is chosen.
 BAR = 0.38
 LOWEST_BAR = 0.25
-# A paper just below the bar has this share of it.
+# Papers count as just below the bar from this share of it.
 JUST_BELOW = 0.7
-# Papers a day that a bar lets through at most, if it is not set, and at least (one in three days).
-AT_MOST = 10
-AT_LEAST = 1 / 3
-# Fewer papers say little about how many a day reach a bar.
+# A chosen bar lets through at most ten papers a day, unless `at_most` is set, and at least one in
+# three days.
+MAX_A_DAY = 10
+MIN_A_DAY = 1 / 3
+# With fewer stored papers, the bar is the default.
 ENOUGH = 500
-# A store that is filled from an archive has years of papers in a day: no source has more in one.
+# An archive may bring years of papers in one day. No source brings more than this in a real day.
 MOST_A_DAY = 500
 
 
@@ -59,7 +60,11 @@ def is_bar(value: float) -> bool:
 
 
 def days_covered(papers: int, days: float) -> float:
-    """Return in how many days papers came that were first seen in `days`, one at least."""
+    """Return the number of days in which papers appeared, at least 1.
+
+    `days` is the time between the first and the last that was seen; papers of an archive count for
+    more.
+    """
     return max(days, papers / MOST_A_DAY, 1.0)
 
 
@@ -72,7 +77,7 @@ def learn_words(text: str, examples: Iterable[Paper] = ()) -> tuple[LikeWord, ..
     sums: Counter[str] = Counter()
     for paper in examples:
         weights = _of_texts((paper.title, paper.title, paper.abstract), written)
-        # Numbers of an example, such as its results, are not what others have.
+        # Numbers, such as results, are dropped: other papers do not share them.
         weights = {form: weight for form, weight in weights.items() if _LETTER.search(form)}
         length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
         for form, weight in weights.items():
@@ -112,10 +117,10 @@ def _scaled(weights: Mapping[str, float], whole: float) -> dict[str, float]:
 
 
 def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeText) -> float:
-    """Return the bar of a topic, in thousandths.
+    """Return the bar of a topic, from 0 to 1, rounded down to thousandths.
 
-    `closest` has how near those stored papers are that reach `LOWEST_BAR`, the nearest first, of
-    `papers` that came in `days`. It is `at_least` if that is set, else `BAR`, and
+    `closest` are the closeness values of the stored papers that reach `LOWEST_BAR`, in falling
+    order; the store has `papers` of `days`. The bar is `at_least` if that is set, else `BAR`, and
 
     - lower, down to `LOWEST_BAR`, until one paper in three days reaches it,
     - higher, until no more than `at_most` a day do.
@@ -125,22 +130,22 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
     if papers < ENOUGH:
         return BAR
     days = days_covered(papers, days)
-    at = floor(AT_LEAST * days)
+    at = floor(MIN_A_DAY * days)
     few = closest[at] if at < len(closest) else 0.0
     bar = min(BAR, max(LOWEST_BAR, few))
-    most = floor((like.at_most or AT_MOST) * days)
+    most = floor((like.at_most or MAX_A_DAY) * days)
     if len(closest) > most:
         bar = max(bar, closest[most] + 0.001)
     return min(floor(bar * 1_000) / 1_000, 1.0)
 
 
 def with_lower_bar(topic: Topic, words: LikeWords) -> Topic:
-    """Return a topic that is like a text so that papers just below its bar match, too."""
+    """Return a `like:` topic with a bar so low that papers just below its own bar match."""
     return structs.replace(topic, words=structs.replace(words, bar=words.bar * JUST_BELOW))
 
 
 def like_leaf(words: LikeWords) -> Like:
-    """Return the leaf of a topic that finds what is near by these words."""
+    """Return the leaf of a query that matches papers close to these words."""
     leaves = (
         (Words(TEXT_FIELDS, (Edge(word.form, 0, 1),), 1, "", _POSITION + number), word.weight)
         for number, word in enumerate(words.words)
@@ -190,9 +195,9 @@ class WordChange(NamedTuple):
     add: bool
 
 
-# Fewer papers that are wanted, or are not, say little about a word.
-_ANSWERS = 3
-_PROPOSED = 6
+# With fewer papers that are wanted, or unwanted, no words are proposed.
+_MIN_PAPERS = 3
+_MAX_PROPOSED = 6
 
 
 def propose_words(
@@ -200,25 +205,26 @@ def propose_words(
 ) -> tuple[WordChange, ...]:
     """Return words to add and to drop, by the papers that readers want and those they do not.
 
-    A word to add is one of the heaviest of the wanted papers, and in fewer of the unwanted ones; a
-    word to drop is in a larger share of the unwanted papers than of the wanted ones.
+    A word to add is one of the heaviest of the wanted papers, in at least 30% of them and in at
+    least twice the share of the unwanted ones. A word to drop is in more than 30% of the unwanted
+    papers, and in more than twice the share of the wanted ones.
     """
     here = {word.form for word in current}
     in_wanted = _shares(wanted)
     in_unwanted = _shares(unwanted)
     changes = []
-    if len(wanted) >= _ANSWERS:
+    if len(wanted) >= _MIN_PAPERS:
         new = [word for word in learn_words("", wanted) if word.form not in here]
         telling = [w for w in new if in_wanted[w.form] >= max(0.3, 2 * in_unwanted[w.form])]
-        changes += [WordChange(word.written, True) for word in telling[:_PROPOSED]]
-    if len(unwanted) >= _ANSWERS:
+        changes += [WordChange(word.written, True) for word in telling[:_MAX_PROPOSED]]
+    if len(unwanted) >= _MIN_PAPERS:
         worse = [w for w in current if in_unwanted[w.form] > max(0.3, 2 * in_wanted[w.form])]
-        changes += [WordChange(word.written, False) for word in worse[:_PROPOSED]]
+        changes += [WordChange(word.written, False) for word in worse[:_MAX_PROPOSED]]
     return tuple(changes)
 
 
 def _shares(papers: Sequence[Paper]) -> Counter[str]:
-    """Return in which share of some papers each word is."""
+    """Return the share of papers that have each word."""
     shares: Counter[str] = Counter()
     for paper in papers:
         forms = {word.form for text in (paper.title, paper.abstract) for word in words(text)}

@@ -1,8 +1,8 @@
-"""Look up: services are asked what the records of papers that will be sent do not say.
+"""Look up: asks services for fields that papers lack before they are sent.
 
-Between matching and composing, with rows of its own: who is asked, by whom and since when is
-committed before each request. What an answer fills in is no news, and matches nothing but the
-topics that look at it.
+This stage is between matching and composing, with rows of its own: the service, the process and the
+time of each request are committed before it is sent. A field that an answer fills in is no news;
+only topics that look at this field are matched again.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ BATCH = 50
 QUEUED_AT_ONCE = 1_000
 # News of this time is looked up.
 RECENT = timedelta(days=7)
-# A digest without a schedule waits for so long.
+# The longest wait of a digest with `immediately`.
 MOST_FOR_IMMEDIATE = timedelta(seconds=60)
-# Papers of one digest that are waited for.
+# The most papers of one digest that it waits for.
 MOST_WAITED_FOR = 400
 
-# The states of answers that fill nothing in.
+# The states of look-ups whose answer fills nothing in.
 _UNFILLED = {
     LookUpOutcome.NOT_FOUND: LookUpState.NOT_FOUND,
     LookUpOutcome.UNCONFIRMED: LookUpState.UNCONFIRMED,
@@ -95,17 +95,17 @@ def queue(runtime: Runtime) -> bool:
 def _first_services(
     tx: Transaction, runtime: Runtime, ids: Iterable[int], now: datetime
 ) -> list[tuple[int, str]]:
-    """Return which papers, never asked about before, to ask about: (paper id, first service)."""
+    """Return the papers to ask about, of some never asked about: (paper id, first service)."""
     stored = papers.load(tx, ids)
     known = _in_shared_libraries(tx, runtime, stored, now)
-    nexts = {id: _next(runtime, paper.paper, (), now) for id, paper in stored.items()}
+    nexts = {id: _next_service(runtime, paper.paper, (), now) for id, paper in stored.items()}
     return [(id, name) for id, name in nexts.items() if name and id not in known]
 
 
 def _in_shared_libraries(
     tx: Transaction, runtime: Runtime, stored: Mapping[int, StoredPaper], now: datetime
 ) -> set[int]:
-    """Return the papers that lack nothing with what libraries say that all readers may see."""
+    """Return the papers whose missing fields are all in libraries that every reader may see."""
     of_each = [frozenset(subscription.libraries) for subscription in runtime.subscriptions]
     shared = frozenset.intersection(*of_each) if of_each else frozenset()
     if not (stored and shared):
@@ -121,15 +121,15 @@ def _in_shared_libraries(
 def holds(
     tx: Transaction, runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime
 ) -> bool:
-    """Say whether a digest that is due waits for answers about its papers.
+    """Return whether a digest that is due waits for answers about its papers.
 
-    Papers that were matched, and are still to be queued, are waited for as those in the queue are.
-    `tx` is the transaction that reads the digest's papers: none can be matched in between.
+    Matched papers that are not queued yet count, too. `tx` is the transaction that reads the
+    digest's papers, so that none is matched in between.
     """
     if not runtime.services:
         return False
     name = subscription.name
-    # After a downtime papers are matched when their digest is long due.
+    # After downtime, papers may be matched long after their digest was due.
     since = matches.waits_since(tx, name, now) or slot.due_at
     if subscription.schedule.immediately:
         until = since + min(runtime.look_up_wait, MOST_FOR_IMMEDIATE)
@@ -148,10 +148,10 @@ def holds(
 def look_up(
     runtime: Runtime, seconds: float | None = None, only: Collection[int] = (), service: str = ""
 ) -> int:
-    """Ask about all papers that are due, or some alone; return how many gained something.
+    """Ask about all papers that are due, or those of `only`; return how many gained something.
 
-    For at most some `seconds`: what is left is due the next time. A person may choose one
-    `service`: then no other is asked, and papers that it answers about wait for none.
+    Stops after `seconds`: the other papers stay due. With `service`, no other service is asked, and
+    papers that it answers about do not wait for the next one.
     """
     if not runtime.services:
         return 0
@@ -172,7 +172,7 @@ def look_up(
                 _Round(runtime, one, end, only, is_last=bool(service)) for one in services
             ]
             done = [round_.run() for round_ in rounds]
-            # The news of all readers goes first, before each request about a saved paper.
+            # Papers of digests come before saved ones: they are tried before each such request.
             if not (any(done) or only):
                 of_saved = [SavedRound(runtime, one, end) for one in services]
                 done = [round_.run() for round_ in of_saved]
@@ -183,7 +183,7 @@ def look_up(
 
 
 def drop_removed_services(runtime: Runtime) -> None:
-    """Forget what waits for services that are no longer configured: the next service has its turn.
+    """Drop look-ups of services that are no longer configured, and queue papers for the next one.
 
     Does nothing while another configuration uses the store.
     """
@@ -196,13 +196,13 @@ def drop_removed_services(runtime: Runtime) -> None:
             return
         waiting = look_ups.open_elsewhere(tx, runtime.services)
         look_ups.drop(tx, waiting)
-        _wait_for_next(tx, runtime, [one.paper_id for one in waiting], now)
+        _queue_for_next(tx, runtime, [one.paper_id for one in waiting], now)
 
 
 def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
-    """Let papers be asked about at once, also where they were before: at one service, or in turn.
+    """Queue papers at once for one service, or for all in turn, also where they were asked before.
 
-    Not at a service whose answer a person took out.
+    A service whose answer a person took out is not asked again.
     """
     now = runtime.clock.now()
     with runtime.database.writing() as tx:
@@ -212,7 +212,7 @@ def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
                 kept = look_ups.of_papers(tx, [id]).get(id, [])
                 done = {one.service for one in kept}
                 first = next((name for name in runtime.services if name not in done), "")
-                name = service or _next(runtime, stored.paper, kept, now) or first
+                name = service or _next_service(runtime, stored.paper, kept, now) or first
                 look_ups.wait(tx, [(id, name)] if name else [], now)
 
 
@@ -220,13 +220,13 @@ def ask_about(runtime: Runtime, ids: Iterable[int], service: str = "") -> None:
 class _Round(ServiceRound):
     """One round of requests to one service about papers that lack something.
 
-    After one that `is_last`, papers wait for no other service.
+    If it `is_last`, papers do not wait for the next service.
     """
 
     is_last: bool = False
 
     def run(self) -> bool:
-        """Ask about the papers that are due, and say whether anything was."""
+        """Ask about the papers that are due. Returns False if none was."""
         if self.is_over():
             return False
         now = self.runtime.clock.now()
@@ -251,7 +251,7 @@ class _Round(ServiceRound):
         ]
         questions = self.service.questions(wanted)
         asked_about = {each.id for question in questions for each in question.papers}
-        self._let_go(by_id, {each.id for each in wanted}, asked_about, now)
+        self._drop_needless(by_id, {each.id for each in wanted}, asked_about, now)
         for question in questions:
             if self.is_over():
                 break
@@ -259,7 +259,7 @@ class _Round(ServiceRound):
                 break
         return True
 
-    def _let_go(
+    def _drop_needless(
         self, waiting: Mapping[int, LookUp], wanted: Set[int], asked_about: Set[int], now: datetime
     ) -> None:
         """End look-ups of papers that lack nothing any more, or whose title has no words."""
@@ -270,13 +270,13 @@ class _Round(ServiceRound):
             return
         with self.runtime.database.writing() as tx:
             look_ups.drop(tx, needless)
-            untitled = wanted - asked_about
-            for id in untitled:
+            without_question = wanted - asked_about
+            for id in without_question:
                 look_ups.settle(tx, waiting[id], LookUpState.NOT_FOUND)
-            self.pass_on(tx, [waiting[id] for id in untitled], now)
+            self.pass_on(tx, [waiting[id] for id in without_question], now)
 
     def _give_up(self, waiting: Iterable[LookUp], now: datetime) -> set[int]:
-        """Give up look-ups that crashes cut off `ATTEMPTS` times; return their papers."""
+        """Give up look-ups that crashes interrupted `ATTEMPTS` times; return their papers."""
         given_up = [one for one in waiting if one.attempts >= ATTEMPTS]
         if given_up:
             with self.runtime.database.writing() as tx:
@@ -297,7 +297,7 @@ class _Round(ServiceRound):
         alone, contested = _split_contested(tx, _judge(tx, asked, records))
         _settle(tx, alone, now)
         if not self.is_last:
-            _let_wait(tx, self.runtime, [one.after() for one in alone], now)
+            _queue_or_drop(tx, self.runtime, [one.after() for one in alone], now)
         gained = sum(one.gains for one in alone)
         for one in contested:
             gained += _settle_contested(tx, one.asked, records, now)
@@ -306,16 +306,16 @@ class _Round(ServiceRound):
         return gained
 
     def fail(self, tx: Transaction, asked: Sequence[LookUp], error: str, now: datetime) -> None:
-        said = Answered(error=error)
-        last = [(one, LookUpState.GIVEN_UP, said) for one in asked if one.attempts >= ATTEMPTS]
-        others = [(one, LookUpState.FAILED, said) for one in asked if one.attempts < ATTEMPTS]
+        failure = Answered(error=error)
+        last = [(one, LookUpState.GIVEN_UP, failure) for one in asked if one.attempts >= ATTEMPTS]
+        others = [(one, LookUpState.FAILED, failure) for one in asked if one.attempts < ATTEMPTS]
         look_ups.settle_all(tx, last)
         look_ups.settle_all(tx, others, now + BETWEEN_ATTEMPTS)
         self.pass_on(tx, asked, now)
 
     def pass_on(self, tx: Transaction, asked: Sequence[LookUp], now: datetime) -> None:
         if not self.is_last:
-            _wait_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
+            _queue_for_next(tx, self.runtime, [one.paper_id for one in asked], now)
 
 
 # ── answers ────────────────────────────────────────────────────────────────────────
@@ -326,7 +326,8 @@ class _Judged:
     """An answer about a paper, and its effect on the paper.
 
     `stored` is the paper, and `earlier` what else services were asked about it. `filled` is the
-    paper with what it gains, if the state is `FILLED`.
+    paper with the fields that it gains; if the state is not in
+    `FILLED_IN`, it is unchanged.
     """
 
     asked: LookUp
@@ -347,15 +348,15 @@ class _Judged:
         pairs = claims_of(self.filled) if schemes else ()
         return {paper_index.indexed_pair(pair) for pair in pairs if pair[0] in schemes}
 
-    def after(self) -> _Asked:
-        """Return the paper, and what services were asked about it, once this is stored."""
+    def after(self) -> _AskedPaper:
+        """Return the paper and its look-ups as they are once this is stored."""
         settled = structs.replace(self.asked, state=self.state, due_at=None)
-        return _Asked(self.stored.id, self.filled, (*self.earlier, settled))
+        return _AskedPaper(self.stored.id, self.filled, (*self.earlier, settled))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A paper by its id, and all that services were asked about it."""
+class _AskedPaper:
+    """A paper, its id and all its look-ups."""
 
     id: int
     paper: Paper
@@ -363,7 +364,7 @@ class _Asked:
 
 
 def _judge(tx: Transaction, asked: Sequence[LookUp], records: Sequence[Paper]) -> list[_Judged]:
-    """Judge an answer about each of the papers that are still stored."""
+    """Judge the answer about each paper that is still stored."""
     stored = papers.load(tx, [one.paper_id for one in asked])
     of_papers = look_ups.of_papers(tx, stored)
     judged = []
@@ -399,7 +400,7 @@ def _judge_one(
 def _split_contested(
     tx: Transaction, judged: Sequence[_Judged]
 ) -> tuple[list[_Judged], list[_Judged]]:
-    """Set papers apart whose new identifiers another paper has, or gains first."""
+    """Separate papers whose new identifiers another paper has, or gains first."""
     gained = {one.stored.id: one.identifiers for one in judged}
     owners = paper_index.of_keys(tx, {pair for pairs in gained.values() for pair in pairs})
     alone = list[_Judged]()
@@ -414,9 +415,9 @@ def _split_contested(
 
 
 def _settle(tx: Transaction, judged: Sequence[_Judged], now: datetime) -> None:
-    """Store the answer about papers, and what they gain by it.
+    """Store the answers about papers, and the fields that they gain.
 
-    `tx` comes from `Database.ingesting`. Topics that look at what is gained match it once more.
+    `tx` comes from `Database.ingesting`. Topics that look at these fields are matched again.
     """
     look_ups.settle_all(tx, [(one.asked, one.state, one.answered) for one in judged])
     gaining = [one for one in judged if one.gains]
@@ -434,9 +435,10 @@ def _keyed(one: _Judged) -> tuple[int, IncomingPaper]:
 def _settle_contested(
     tx: Transaction, asked: LookUp, records: Sequence[Paper], now: datetime
 ) -> bool:
-    """Store the answer about a paper if others may have an identifier that it would gain.
+    """Store an answer with identifiers that other papers may have.
 
-    Return whether it gained something. Papers may have been joined since the answer was judged.
+    Returns whether the paper gained something. Papers may have been joined since the answer was
+    judged.
     """
     gained = False
     for judged in _judge(tx, [asked], records):
@@ -457,7 +459,7 @@ def _with_other_owners(
 ) -> _Judged:
     """Judge an answer again, given other papers with an identifier that it would add.
 
-    They are joined if they are the same work, and contradict the answer if one is not.
+    If all are the same work, they are joined. If one is not, it contradicts the answer.
     """
     id = judged.stored.id
     filled = judged.filled
@@ -465,7 +467,7 @@ def _with_other_owners(
     apart = identity_rulings.apart(tx, [(id, other.id) for other in others])
     for other in others:
         verdict = same_work(filled, other.paper)
-        # The identifier alone proves nothing: it is not of a record of this paper.
+        # A shared identifier is no proof here: it comes from the answer, not from a source.
         is_same = verdict.same and texts_agree(filled, other.paper)
         if not is_same or (id, other.id) in apart:
             refused = structs.replace(
@@ -487,20 +489,22 @@ def _records(tx: Transaction, paper_id: int) -> tuple[tuple[str, str], ...]:
 # ── the next service ───────────────────────────────────────────────────────────────
 
 
-def _wait_for_next(tx: Transaction, runtime: Runtime, ids: Iterable[int], now: datetime) -> None:
-    """Let papers that still lack something wait for the next service that may have it."""
+def _queue_for_next(tx: Transaction, runtime: Runtime, ids: Iterable[int], now: datetime) -> None:
+    """Queue papers that still lack something for the next service that may have it."""
     stored = papers.load(tx, ids)
     asked = look_ups.of_papers(tx, stored)
     there = [one for one in stored.values() if not one.purged]
-    now_asked = [_Asked(one.id, one.paper, tuple(asked.get(one.id, ()))) for one in there]
-    _let_wait(tx, runtime, now_asked, now)
+    now_asked = [_AskedPaper(one.id, one.paper, tuple(asked.get(one.id, ()))) for one in there]
+    _queue_or_drop(tx, runtime, now_asked, now)
 
 
-def _let_wait(tx: Transaction, runtime: Runtime, asked: Iterable[_Asked], now: datetime) -> None:
+def _queue_or_drop(
+    tx: Transaction, runtime: Runtime, asked: Iterable[_AskedPaper], now: datetime
+) -> None:
     waiting = list[tuple[int, str]]()
     needless = list[LookUp]()
     for one in asked:
-        if name := _next(runtime, one.paper, one.look_ups, now):
+        if name := _next_service(runtime, one.paper, one.look_ups, now):
             waiting.append((one.id, name))
         elif not missing(one.paper):
             needless += (e for e in one.look_ups if e.state is LookUpState.WAITING)
@@ -508,10 +512,10 @@ def _let_wait(tx: Transaction, runtime: Runtime, asked: Iterable[_Asked], now: d
     look_ups.drop(tx, needless)
 
 
-def _next(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime) -> str:
-    """Return the service that a paper should wait for.
+def _next_service(runtime: Runtime, paper: Paper, asked: Iterable[LookUp], now: datetime) -> str:
+    """Return the next service to ask about a paper.
 
-    "" if there is none, or one is being asked or is due. A service that rests is passed over.
+    "" if there is none, or one is being asked or is due. Services that rest are skipped.
     """
     lacks = missing(paper)
     known = {one.service: one for one in asked}

@@ -1,4 +1,4 @@
-"""Libraries and reference lists. Listing a work here does not make it known, or news.
+"""Libraries and reference lists, whose works do not become papers.
 
 An entry of a library that is missing from a complete reading is removed after an hour, unless it is
 back by then: reference managers rewrite their files, and a reading may meet one that is half
@@ -42,17 +42,18 @@ from monitor.store.papers.candidates import nearest
 from monitor.store.papers.paper_index import CANDIDATES_EACH
 from monitor.text import title_key, title_lengths
 
+# A row of `collection` is one document of a library or reference list.
 _collection = schema.collection.c
 _entry = schema.collection_entry.c
 _key = schema.collection_key.c
 _unchecked = schema.unchecked_entry.c
 
 LEAVES_AFTER = timedelta(hours=1)
-# Keys of compact entries are put into the index once this many entries have come. In smaller lots
-# nearly each key would cost a page of the disk.
+# Keys of compact entries are put into the index once this many entries have come. Smaller batches
+# would write almost one page of the disk for each key.
 INDEXED_ENTRIES = 200_000
-# Bounds of a record of a reference list, which may have millions. Abstracts are compared as far as
-# the shorter one goes: 30 words are enough.
+# Limits of a record of a reference list, which may have millions. Of two abstracts only as many
+# words are compared as the shorter one has: 30 are enough.
 MAX_WORDS = 30
 MAX_ABSTRACT = 300
 MAX_AUTHORS = 100
@@ -63,7 +64,7 @@ class CollectionEntry(msgspec.Struct, frozen=True):
     """A work in a library or reference list, as its source gave it.
 
     `since` is when the library got it, None if that was before times were recorded. `recognised`
-    has the reasons for which a record that was looked up is this work. `document` is the file.
+    says why a record for which it was found is the same work. `document` is the file.
     """
 
     id: int
@@ -85,16 +86,15 @@ class CollectionEntry(msgspec.Struct, frozen=True):
 
 
 def last_content(tx: Transaction, source: str, document: str) -> str:
-    """Return the mark of the content that was last read to its end, "" for none."""
+    """Return the mark of the content that was last read completely, "" for none."""
     query = sa.select(_collection.content).filter_by(source=source, document=document)
     return tx.scalar(query) or ""
 
 
 def begin_reading(tx: Transaction, source: str, document: str) -> None:
-    id, reading = _open_document(tx, source, document)
+    id, reading = _document_row(tx, source, document)
     update = sa.update(schema.collection).filter_by(id=id)
-    # A file whose half-written state was read is read again, also if it then returns to its earlier
-    # content.
+    # A file that was read half written is read again, even if its earlier content then comes back.
     tx.execute(update.values(reading=reading + 1, content=""))
 
 
@@ -107,13 +107,13 @@ def save(
     *,
     compact: bool = False,
 ) -> None:
-    """Store records of a document; of several with one name and title, the last.
+    """Store records of a document. Of records with the same name and title, the last is kept.
 
     With `compact`, fields are dropped that neither identify a paper nor are filled in. Without it,
     records whose identifiers and title the source did not list before are added to
     `unchecked_entry`. `tx` comes from `Database.ingesting`.
     """
-    document_id, reading = _open_document(tx, source, document)
+    document_id, reading = _document_row(tx, source, document)
     named = {
         hash_of_text(f"{paper.raw_id or record_hash(paper)} {title_key(paper.title)}"): paper
         for paper in (record_of(paper, source) for paper in papers)
@@ -124,7 +124,7 @@ def save(
     of_names = sa.select(_entry.name, _entry.id, _entry.record_hash, _entry.since)
     of_names = of_names.filter_by(collection_id=document_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
-    # Another hash for each form: a compact entry is written again when its list becomes a library.
+    # The forms have different hashes: entries are written again when a list becomes a library.
     hashes = {name: record_hash(paper) ^ (not compact) for name, paper in named.items()}
     same = {row.id for name, row in stored.items() if row.record_hash == hashes[name]}
     present = sa.update(schema.collection_entry).where(among(_entry.id, same))
@@ -175,7 +175,7 @@ def save(
 def _listed_since(
     tx: Transaction, source: str, records: Mapping[int, IncomingPaper]
 ) -> dict[int, datetime | None]:
-    """Return since when a library has the works whose identifiers and title it lists already."""
+    """Return since when a library has the works that it lists already under another name."""
     keys = {name: identity_keys(record) for name, record in records.items()}
     by_key = _by_key(tx, [source], {key for of_paper in keys.values() for key in of_paper})
     entries = {
@@ -212,7 +212,7 @@ def mark_all_unchecked(tx: Transaction, source: str) -> None:
 def take_unchecked(
     tx: Transaction, source: str, now: datetime, limit: int
 ) -> dict[int, tuple[CollectionEntry | None, bool]]:
-    """Return the next entries of a library to search stored notices for, and mark them checked.
+    """Return the next entries of a library that stored notices may name, and mark them checked.
 
     Each comes with whether only recent notices count. An entry that was removed is None.
     """
@@ -272,10 +272,10 @@ def end_reading(
 ) -> None:
     """Record that a document was read to its end. Entries that it lacks are marked as missing.
 
-    With `at_once`, they are marked as missing for long enough to be deleted. `content` is compared
-    with that of the next reading.
+    With `at_once`, they are marked as missing since an hour before, so that they are deleted.
+    `content` is compared with that of the next reading.
     """
-    document_id, reading = _open_document(tx, source, document)
+    document_id, reading = _document_row(tx, source, document)
     update = sa.update(schema.collection).filter_by(id=document_id)
     tx.execute(update.values(content=content, filled_to=0))
     lacking = sa.and_(_entry.collection_id == document_id, _entry.reading < reading)
@@ -328,11 +328,8 @@ def set_backfill_position(tx: Transaction, source: str, paper_id: int | None) ->
     tx.execute(update.values(filled_to=paper_id))
 
 
-def _open_document(tx: Transaction, source: str, document: str) -> tuple[int, int]:
-    """Return the id of a document, and the number of its last reading, 0 before the first.
-
-    A new document is added.
-    """
+def _document_row(tx: Transaction, source: str, document: str) -> tuple[int, int]:
+    """Return the id of a document, which is added if it is new, and its number of readings."""
     query = sa.select(_collection.id, _collection.reading)
     row = tx.execute(query.filter_by(source=source, document=document)).first()
     if row is None:
@@ -408,29 +405,29 @@ def sharing_identifiers(
     return [[entries[id] for id in ids if id in entries] for ids in chosen]
 
 
-def with_name(
+def with_identifiers_or_title(
     tx: Transaction,
     sources: Collection[str],
     pairs: Collection[tuple[str, str]],
-    title: str,
+    key_of_title: str,
     now: datetime,
 ) -> list[CollectionEntry]:
-    """Return the entries of some sources with one of these identifiers, or with a title key."""
-    by_key = _by_key(tx, sources, set(_keys_of_identity(pairs, title)))
+    """Return the entries of some sources with one of these identifiers, or with this title key."""
+    by_key = _by_key(tx, sources, set(_keys_of_identity(pairs, key_of_title)))
     entries = _load(tx, {id for ids in by_key.values() for id in ids}, now)
     named = set(pairs)
     return [
         entry
         for _, entry in sorted(entries.items())
         if not named.isdisjoint(identifiers(entry.paper))
-        or title_key(entry.paper.title) == title != ""
+        or title_key(entry.paper.title) == key_of_title != ""
     ]
 
 
 def _by_key(
     tx: Transaction, sources: Collection[str], keys: Collection[int]
 ) -> dict[int, list[int]]:
-    """Return the newest entries of some sources with each key, the newest last.
+    """Return the newest entries of some sources for each key, the oldest of them first.
 
     Thousands may have one title: only the newest of each document are candidates.
     """
@@ -480,7 +477,7 @@ def _read(
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
-    """Return the ids of the entries that may be the record's work, each with the best way to it."""
+    """Return the ids of candidate entries, each with how it was found: by block, title or key."""
     by_blocks = dict.fromkeys(nearest(record.blocks, by_key), "block")
     [titled] = _keys_of_pairs([("title", record.title_key)])
     by_title = dict.fromkeys(by_key.get(titled, ())[-CANDIDATES_EACH:], "title")
@@ -510,9 +507,9 @@ def identity_keys(record: IncomingPaper) -> set[int]:
 def _compact_keys_of(paper: Paper) -> set[int]:
     """Return the keys of a compact entry: its identifiers, its title, and few of its blocks.
 
-    Of its blocks there are three at most: two that have no word in common if four words of the
-    title are rare, and the block of the title without its subtitle. Records are compared by all
-    their blocks, so that one of the four words may differ.
+    There are at most three blocks: two without a common word, if the title has four rare words, and
+    that of the title without its subtitle. A lookup uses all blocks of a record, so that one of the
+    four words may differ.
     """
     blocks = blocks_of_words(words(paper.title))
     few = add_head_block((*blocks[:1], *blocks[1:][-1:]), paper.title)
