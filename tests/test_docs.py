@@ -68,6 +68,18 @@ def test_each_incident_is_explained_by_its_words(began: str):
     assert all(part.strip() in table for part in began.lower().split("{}"))
 
 
+def test_status_calls_incidents_as_the_page_does_in_brackets():
+    """`NAME has brought no papers` (source, silent): `status` says "has been silent"."""
+    rows = re.findall(
+        r"^\| `([^`]+)`.*? \((?:source, ([\w ]+)|(down))\) \|", page("errors.md"), re.M
+    )
+    lasting = {words.began.partition("{} ")[2]: words.lasting for words in incident_words.every()}
+    named = {began.removeprefix("NAME "): name or down for began, name, down in rows}
+    assert {"has brought no papers": "silent", "cannot be read": "failing"}.items() <= named.items()
+    differ = {began: name for began, name in named.items() if name not in lasting.get(began, name)}
+    assert differ == {}
+
+
 # Files that the reader of docs/contributing.md would write.
 NEW_FILES = {
     "monitor/channels/mastodon.py",

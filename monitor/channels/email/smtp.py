@@ -368,7 +368,7 @@ class _Connection:
             reply = Reply.read(*session.getreply())
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
-            lost = f"{self.host} accepted the mail but did not confirm it: {describe(error)}"
+            lost = f"{self.host} did not confirm that it took the mail: {describe(error)}"
             return Outcome(DeliveryState.UNKNOWN, lost)
         self._messages += 1
         if reply.kind == 2:
