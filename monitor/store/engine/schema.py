@@ -7,7 +7,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
-from sqlalchemy.schema import SchemaItem
 
 from monitor.model.paper_fields import FIELDS, Form
 from monitor.store.engine.sql import Id, Instant
@@ -24,22 +23,6 @@ metadata = sa.MetaData(
         "ix": "ix_%(table_name)s_%(column_0_name)s",
     }
 )
-
-
-def _table(name: str, *items: SchemaItem, **options: Any) -> Table:
-    return Table(name, metadata, *items, **options)
-
-
-def _keys(*names: str) -> list[Column[str]]:
-    return [Column(name, Text, primary_key=True) for name in names]
-
-
-def _required(**types: type[Any]) -> list[Column[Any]]:
-    return [Column(name, type_, nullable=False) for name, type_ in types.items()]
-
-
-def _optional(**types: type[Any]) -> list[Column[Any]]:
-    return [Column(name, type_) for name, type_ in types.items()]
 
 
 def _of(table: str, name: str = "", **options: Any) -> Column[int]:
@@ -75,8 +58,9 @@ def _column_of(name: str, form: Form) -> Column[Any]:
 # ── papers ──────────────────────────────────────────────────────────────────────────
 
 # The ingest assigns ids: only one can commit at a time.
-paper = _table(
+paper = Table(
     "paper",
+    metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
     *(_column_of(field.column, field.form) for field in FIELDS if field.form),
     Column("first_seen_at", Instant, nullable=False, index=True),
@@ -92,16 +76,19 @@ paper = _table(
 )
 
 # Papers whose votes or lists grew since the topics with such terms last looked at them.
-grown = _table(
+grown = Table(
     "grown",
+    metadata,
     _paper(primary_key=True),
-    *_required(votes=Integer, lists=Integer),
+    Column("votes", Integer, nullable=False),
+    Column("lists", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
 # The texts that the last revisions of a paper replaced, compressed.
-earlier_text = _table(
+earlier_text = Table(
     "earlier_text",
+    metadata,
     _paper(primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("packed", sa.LargeBinary, nullable=False),
@@ -110,21 +97,25 @@ earlier_text = _table(
 
 # Papers that the search index does not have yet. The index itself, `paper_words`, differs between
 # the databases: `create` or a migration makes it, and `search` uses it.
-unsearched = _table("unsearched", _paper(primary_key=True))
+unsearched = Table("unsearched", metadata, _paper(primary_key=True))
 
 # The `claim` of the paper's record to it, null for a field; see `monitor.model.Claim`.
-paper_key = _table(
+paper_key = Table(
     "paper_key",
-    *_keys("scheme", "value"),
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
     _paper(index=True),
     Column("claim", Integer),
     sqlite_with_rowid=False,
 )
 
 # Identifiers of papers that another one has with a better claim, or had first: data.
-common_key = _table(
+common_key = Table(
     "common_key",
-    *_keys("scheme", "value"),
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
     _paper(primary_key=True, index=True),
     Column("claim", Integer),
     sqlite_with_rowid=False,
@@ -132,9 +123,11 @@ common_key = _table(
 
 # The subject of a notice or comment (paper_id), stored or not; `kind` is the effect on that paper
 # (withdrawn, revised), null for a comment.
-about = _table(
+about = Table(
     "about",
-    *_keys("scheme", "value"),
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
     _paper(primary_key=True, index=True),
     Column("kind", Text),
     sqlite_with_rowid=False,
@@ -142,35 +135,44 @@ about = _table(
 
 # Notices about a paper that its record of a source names, and that may have no record: `name` is
 # the identity of a notice, `packed` what is known of it.
-named_notice = _table(
+named_notice = Table(
     "named_notice",
+    metadata,
     _paper(primary_key=True),
-    *_keys("source", "name"),
-    *_required(packed=sa.LargeBinary, at=Instant),
+    Column("source", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("packed", sa.LargeBinary, nullable=False),
+    Column("at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )
 
 # A record that marks a paper as withdrawn: of the paper, or a notice about it.
-withdrawal = _table(
+withdrawal = Table(
     "withdrawal",
-    *_keys("source", "raw_id"),
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
     _paper(primary_key=True, index=True),
-    *_required(title=Text, url=Text, at=Instant),
+    Column("title", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("at", Instant, nullable=False),
     # When a person declared it to be mistaken.
     Column("undone_at", Instant),
     sqlite_with_rowid=False,
 )
 
-title_key = _table(
+title_key = Table(
     "title_key",
+    metadata,
     Column("key", Text, primary_key=True),
     _paper(primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
 
 # A few numbers of each paper; near copies share one. They find candidates, and prove nothing.
-block = _table(
+block = Table(
     "block",
+    metadata,
     Column("key", Id, primary_key=True, autoincrement=False),
     _paper(primary_key=True, index=True),
     sqlite_with_rowid=False,
@@ -179,32 +181,47 @@ block = _table(
 # `why` is how the paper was recognised, see `monitor.identity.reasons`; `past` are earlier
 # fingerprints, latest first; `mark` is a hash of the whole record, so that an unchanged one is
 # recognised at once; `filled` are the fields that a reference list filled in, null for a source.
-sighting = _table(
+sighting = Table(
     "sighting",
-    *_keys("source", "raw_id"),
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
     _paper(primary_key=True, index=True),
     Column("document", Text, nullable=False),
     Column("version", Integer),
-    *_required(announce=Text, fingerprint=Text, first_seen_at=Instant, last_seen_at=Instant),
-    *_optional(why=Text, past=Text, mark=sa.BigInteger, filled=Text, site_note=Text),
+    Column("announce", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("last_seen_at", Instant, nullable=False),
+    Column("why", Text),
+    Column("past", Text),
+    Column("mark", sa.BigInteger),
+    Column("filled", Text),
+    Column("site_note", Text),
     # Covers the check for unchanged records, which then reads no row of the table.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
 )
 
 # The text of each record. It is not in `sighting`, whose rows are written whenever a known record
 # is read again. Sightings from before this table have none.
-sighting_text = _table(
+sighting_text = Table(
     "sighting_text",
+    metadata,
     _paper(primary_key=True),
-    *_keys("source", "raw_id"),
-    *_required(title=Text, authors=Text, venue=Text),
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("authors", Text, nullable=False),
+    Column("venue", Text, nullable=False),
     Column("year", Integer),
-    *_required(type=Text, keys=Text),
+    Column("type", Text, nullable=False),
+    Column("keys", Text, nullable=False),
     sqlite_with_rowid=False,
 )
 
-change = _table(
+change = Table(
     "change",
+    metadata,
     _paper(primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("kind", Text, nullable=False),
@@ -216,29 +233,39 @@ change = _table(
 )
 
 # A paper that was merged into another one: its id leads there.
-joined = _table(
+joined = Table(
     "joined",
+    metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
     _paper(index=True),
-    *_required(why=Text, at=Instant),
+    Column("why", Text, nullable=False),
+    Column("at", Instant, nullable=False),
 )
 
 # A person's ruling: two names of records stand for the same work, or for different ones.
-ruling = _table(
+ruling = Table(
     "ruling",
-    *_keys("one", "other"),
-    *_required(verdict=Text, at=Instant),
+    metadata,
+    Column("one", Text, primary_key=True),
+    Column("other", Text, primary_key=True),
+    Column("verdict", Text, nullable=False),
+    Column("at", Instant, nullable=False),
     Index("ix_ruling_other", "other"),
 )
 
 
 def _asked(name: str) -> Table:
-    return _table(
+    return Table(
         name,
+        metadata,
         _paper(primary_key=True),
-        *_keys("service"),
-        *_required(state=Text, attempts=Integer, owner=Text),
-        *_optional(asked_at=Instant, due_at=Instant, packed=sa.LargeBinary),
+        Column("service", Text, primary_key=True),
+        Column("state", Text, nullable=False),
+        Column("attempts", Integer, nullable=False),
+        Column("owner", Text, nullable=False),
+        Column("asked_at", Instant),
+        Column("due_at", Instant),
+        Column("packed", sa.LargeBinary),
         _partial(f"ix_{name}_due_at", "due_at", "service", where="due_at IS NOT NULL"),
         sqlite_with_rowid=False,
     )
@@ -252,12 +279,15 @@ saved_look_up = _asked("saved_look_up")
 
 # The requests to a service on the last `day` (UTC) that it was asked, since when it has failed, and
 # until when it rests.
-look_up_service = _table(
+look_up_service = Table(
     "look_up_service",
-    *_keys("name"),
+    metadata,
+    Column("name", Text, primary_key=True),
     Column("day", sa.Date, nullable=False),
-    *_required(spent=Integer, error=Text),
-    *_optional(failing_since=Instant, rests_until=Instant),
+    Column("spent", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("failing_since", Instant),
+    Column("rests_until", Instant),
     sqlite_with_rowid=False,
 )
 
@@ -269,33 +299,49 @@ def _as_news() -> Column[bool]:
 
 
 # The documents that were read as news; those of libraries and reference lists are in `collection`.
-document = _table(
+document = Table(
     "document",
-    *_keys("source", "content_hash"),
-    *_required(name=Text, offset=Integer, finished=Boolean, at=Instant),
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("content_hash", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("offset", Integer, nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Column("at", Instant, nullable=False),
 )
 
 # How far each dump of a source was read: as news, or for a library or reference list.
-dump = _table(
+dump = Table(
     "dump",
-    *_keys("source", "name"),
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
     Column("size", BigInteger, nullable=False),
     Column("modified", BigInteger),
-    *_required(offset=BigInteger, number=BigInteger, digest=Text, start=Text),
-    *_required(ended=Boolean, at=Instant),
+    Column("offset", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("start", Text, nullable=False),
+    Column("ended", Boolean, nullable=False),
+    Column("at", Instant, nullable=False),
     _as_news(),
     sqlite_with_rowid=False,
 )
 
-run = _table(
+run = Table(
     "run",
+    metadata,
     Column("id", Id, primary_key=True),
     Column("source", Text, nullable=False),
     Column("document", Text),
     Column("started_at", Instant, nullable=False),
     Column("finished_at", Instant, index=True),
     Column("outcome", Text),
-    *_required(seen=Integer, new=Integer, revised=Integer, known=Integer, rejected=Integer),
+    Column("seen", Integer, nullable=False),
+    Column("new", Integer, nullable=False),
+    Column("revised", Integer, nullable=False),
+    Column("known", Integer, nullable=False),
+    Column("rejected", Integer, nullable=False),
     Column("error", Text, nullable=False),
     Column("validators", sa.JSON(none_as_null=True)),
     Column("fresh", Integer, nullable=False, server_default="0"),
@@ -306,39 +352,59 @@ run = _table(
 
 # Records that could not be decided: `text` is all of a record as JSON, `first_run` what it would
 # have been worth, `version` that of the program that tried it last.
-undecided = _table(
+undecided = Table(
     "undecided",
-    *_keys("source", "record_hash"),
-    *_required(raw_id=Text, document=Text, text=Text, error=Text, version=Text),
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("record_hash", Text, primary_key=True),
+    Column("raw_id", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("version", Text, nullable=False),
     Column("first_run", Text),
-    *_required(at=Instant, tried_at=Instant),
+    Column("at", Instant, nullable=False),
+    Column("tried_at", Instant, nullable=False),
 )
 
 # Sources whose first reading is complete.
-source = _table("source", *_keys("name"), *_required(first_read_at=Instant), _as_news())
+source = Table(
+    "source",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("first_read_at", Instant, nullable=False),
+    _as_news(),
+)
 
 # Works that a source of `about:` was asked about: whether it ever answered about one, how many
 # times in a row its batch had no answer, and when it last had one, be it "none of these".
-asked_work = _table(
+asked_work = Table(
     "asked_work",
-    *_keys("source", "name"),
-    *_required(answered=Boolean, unanswered=Integer),
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("answered", Boolean, nullable=False),
+    Column("unanswered", Integer, nullable=False),
     Column("answered_at", Instant),
     sqlite_with_rowid=False,
 )
 
 # The papers of each source on each day, from which its usual amount is learned.
-source_day = _table(
+source_day = Table(
     "source_day",
+    metadata,
     Column("source", Text, primary_key=True),
     Column("day", sa.Date, primary_key=True),
-    *_required(asked=Integer, offered=Boolean, fresh=Integer),
+    Column("asked", Integer, nullable=False),
+    Column("offered", Boolean, nullable=False),
+    Column("fresh", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
 # The state of a source at a place, its kind and address.
-source_state = _table(
+source_state = Table(
     "source_state",
+    metadata,
     Column("source", Text, primary_key=True),
     Column("place", Text, nullable=False),
     Column("whole_at", Instant),
@@ -349,17 +415,42 @@ source_state = _table(
 
 # The variables in the addresses of sources whose values are hidden in all earlier rows; `mark` is a
 # hash, too short to guess a value from.
-hidden_variable = _table("hidden_variable", *_keys("source", "mark"))
+hidden_variable = Table(
+    "hidden_variable",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("mark", Text, primary_key=True),
+)
 
-server_wait = _table("server_wait", *_keys("server"), *_required(until=Instant, why=Text))
+server_wait = Table(
+    "server_wait",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("until", Instant, nullable=False),
+    Column("why", Text, nullable=False),
+)
 
-moved_address = _table("moved_address", *_keys("address"), *_required(place=Text, seen=Integer))
+moved_address = Table(
+    "moved_address",
+    metadata,
+    Column("address", Text, primary_key=True),
+    Column("place", Text, nullable=False),
+    Column("seen", Integer, nullable=False),
+)
 
-incident = _table(
+incident = Table(
     "incident",
+    metadata,
     Column("id", Id, primary_key=True),
-    *_required(about=Text, name=Text, recipient=Text, kind=Text, since=Instant, error=Text),
-    *_optional(told_at=Instant, ended_at=Instant, end_told_at=Instant),
+    Column("about", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("told_at", Instant),
+    Column("ended_at", Instant),
+    Column("end_told_at", Instant),
     Column("tries", Integer, nullable=False),
     Column("next_try_at", Instant),
     Column("mark", Text, nullable=False, default=""),
@@ -371,21 +462,35 @@ incident = _table(
     ),
 )
 
-heartbeat = _table("heartbeat", *_keys("name"), *_required(at=Instant))
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("at", Instant, nullable=False),
+)
 
 # Each time that a configuration came into use after another one, or in another process.
-activation = _table(
+activation = Table(
     "activation",
+    metadata,
     Column("id", Id, primary_key=True),
-    *_required(at=Instant, config_hash=Text, file=Text, host=Text, process=Integer),
+    Column("at", Instant, nullable=False),
+    Column("config_hash", Text, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("process", Integer, nullable=False),
 )
 
 # ── topics and matches ──────────────────────────────────────────────────────────────
 
-topic = _table(
+topic = Table(
     "topic",
+    metadata,
     Column("name", Text, primary_key=True),
-    *_required(query=Text, sources=sa.JSON, news=sa.JSON, since_seconds=Integer),
+    Column("query", Text, nullable=False),
+    Column("sources", sa.JSON, nullable=False),
+    Column("news", sa.JSON, nullable=False),
+    Column("since_seconds", Integer, nullable=False),
     Column("threshold", Float, nullable=False, server_default="0"),
     Column("synonyms", sa.JSON(none_as_null=True)),
     Column("in_force_since", Instant, nullable=False),
@@ -395,24 +500,31 @@ topic = _table(
 
 # Versions of the words of a topic that is like a text, and what they were made from: the newest
 # made from what the topic has now counts.
-like_words = _table(
+like_words = Table(
     "like_words",
+    metadata,
     Column("topic", Text, primary_key=True),
     Column("version", Integer, primary_key=True, autoincrement=False),
-    *_required(
-        made_from=sa.JSON, words=sa.JSON, bar=Float, examples=Integer, missing=sa.JSON, at=Instant
-    ),
+    Column("made_from", sa.JSON, nullable=False),
+    Column("words", sa.JSON, nullable=False),
+    Column("bar", Float, nullable=False),
+    Column("examples", Integer, nullable=False),
+    Column("missing", sa.JSON, nullable=False),
+    Column("at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )
 
-match = _table(
+match = Table(
     "match",
+    metadata,
     Column("topic", Text, primary_key=True),
     Column("paper_id", Id, primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
-    *_required(score=Float, matched_at=Instant),
+    Column("score", Float, nullable=False),
+    Column("matched_at", Instant, nullable=False),
     # When it fitted at last, because its votes or lists grew; the model that added it, if any.
-    *_optional(grown_at=Instant, added_by=Text),
+    Column("grown_at", Instant),
+    Column("added_by", Text),
     sa.ForeignKeyConstraint(
         ["paper_id", "revision"],
         ["change.paper_id", "change.revision"],
@@ -424,12 +536,15 @@ match = _table(
 
 # Papers just below the bar of a topic that is like a text, and whether it was decided that a model
 # adds them, or not.
-near_match = _table(
+near_match = Table(
     "near_match",
+    metadata,
     Column("topic", Text, primary_key=True),
     Column("paper_id", Id, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
-    *_required(score=Float, at=Instant, decided=Boolean),
+    Column("score", Float, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("decided", Boolean, nullable=False),
     sa.ForeignKeyConstraint(
         ["paper_id", "revision"],
         ["change.paper_id", "change.revision"],
@@ -442,49 +557,61 @@ near_match = _table(
 
 # How far the server of embeddings was asked for the vector of a paper; the row is committed before
 # the request. A vector has a 16-bit float for each number.
-embedding = _table(
+embedding = Table(
     "embedding",
+    metadata,
     _paper(primary_key=True),
-    *_keys("model"),
-    *_required(state=Text, attempts=Integer),
-    *_optional(asked_at=Instant, due_at=Instant, vector=sa.LargeBinary),
+    Column("model", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("asked_at", Instant),
+    Column("due_at", Instant),
+    Column("vector", sa.LargeBinary),
     _partial("ix_embedding_due_at", "due_at", where="due_at IS NOT NULL"),
     sqlite_with_rowid=False,
 )
 
 # The vector of what a topic is like, null of a text that the server refused: it is sent again when
 # due. A paper that the model adds is as near as `least`, which the papers `compared_with` decide.
-topic_embedding = _table(
+topic_embedding = Table(
     "topic_embedding",
-    *_keys("topic", "model"),
+    metadata,
+    Column("topic", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
     Column("text_hash", Text, nullable=False),
-    *_optional(vector=sa.LargeBinary, due_at=Instant),
+    Column("vector", sa.LargeBinary),
+    Column("due_at", Instant),
     Column("compared_with", sa.JSON, nullable=False),
     Column("least", Float),
     sqlite_with_rowid=False,
 )
 
 # In how many of the papers that a topic matched each word is, packed; of topics with ratings.
-word_counts = _table(
+word_counts = Table(
     "word_counts",
-    *_keys("topic"),
+    metadata,
+    Column("topic", Text, primary_key=True),
     Column("packed", sa.LargeBinary, nullable=False),
 )
 
 # ── subscriptions and digests ───────────────────────────────────────────────────────
 
-subscription = _table(
+subscription = Table(
     "subscription",
+    metadata,
     Column("name", Text, primary_key=True),
     Column("first_seen_at", Instant, nullable=False),
     Column("removed_at", Instant),
-    *_required(schedule=Text, timezone=Text, in_force_since=Instant),
+    Column("schedule", Text, nullable=False),
+    Column("timezone", Text, nullable=False),
+    Column("in_force_since", Instant, nullable=False),
     # Nothing is due before; empty when that is not known.
     Column("next_due_at", Instant, index=True),
 )
 
-subscription_topic = _table(
+subscription_topic = Table(
     "subscription_topic",
+    metadata,
     Column(
         "subscription", Text, ForeignKey("subscription.name", ondelete="CASCADE"), primary_key=True
     ),
@@ -493,20 +620,28 @@ subscription_topic = _table(
 )
 
 # Not a foreign key: a notice to the operator belongs to no subscription.
-digest = _table(
+digest = Table(
     "digest",
+    metadata,
     Column("id", Id, primary_key=True),
-    *_required(subscription=Text, period=Text, due_at=Instant, composed_at=Instant, papers=Integer),
+    Column("subscription", Text, nullable=False),
+    Column("period", Text, nullable=False),
+    Column("due_at", Instant, nullable=False),
+    Column("composed_at", Instant, nullable=False),
+    Column("papers", Integer, nullable=False),
     # Compressed in `packed`; `content` is that of digests from before there was `packed`.
     Column("content", sa.JSON, nullable=False),
     # `early`: it takes no slot's place; null in those of before version 0043, which all did.
-    *_optional(superseded_at=Instant, packed=sa.LargeBinary, early=sa.Boolean),
+    Column("superseded_at", Instant),
+    Column("packed", sa.LargeBinary),
+    Column("early", sa.Boolean),
     sa.UniqueConstraint("subscription", "period"),
 )
 
-digest_item = _table(
+digest_item = Table(
     "digest_item",
-    *_keys("subscription"),
+    metadata,
+    Column("subscription", Text, primary_key=True),
     _paper(primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     _digest(),
@@ -524,8 +659,9 @@ digest_item = _table(
     sqlite_with_rowid=False,
 )
 
-rendered = _table(
+rendered = Table(
     "rendered",
+    metadata,
     _digest(primary_key=True),
     Column("channel", Text, primary_key=True),
     Column("part", Integer, primary_key=True, autoincrement=False),
@@ -534,15 +670,24 @@ rendered = _table(
     Column("packed", sa.LargeBinary),
 )
 
-delivery = _table(
+delivery = Table(
     "delivery",
+    metadata,
     Column("id", Id, primary_key=True),
     _digest(),
-    *_required(channel=Text, recipient=Text, part=Integer, state=Text, attempts=Integer),
+    Column("channel", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
     Column("resent", Boolean, nullable=False, default=False),
     Column("next_attempt_at", Instant),
-    *_required(owner=Text, message_id=Text, reference=Text, error=Text),
-    *_required(created_at=Instant, changed_at=Instant),
+    Column("owner", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("changed_at", Instant, nullable=False),
     Column("handed_off_at", Instant),
     # Since when its recipient does not want it (`suppression`).
     Column("withheld_at", Instant),
@@ -564,38 +709,54 @@ delivery = _table(
 )
 
 # How many hand-offs in a row had no clear outcome, in each outage group.
-line = _table("line", *_keys("name"), *_required(unclear=Integer), sqlite_with_rowid=False)
+line = Table(
+    "line",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("unclear", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 # The key that signs links, where the configuration names none; its only row is 1.
-signing_key = _table(
+signing_key = Table(
     "signing_key",
+    metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    *_required(key=Text, made_at=Instant),
+    Column("key", Text, nullable=False),
+    Column("made_at", Instant, nullable=False),
 )
 
 # Logins to the pages. `id` is a hash of the cookie, `login` names the credential, and `granted_by`
 # the secret that it depends on: another secret ends the session.
-web_session = _table(
+web_session = Table(
     "web_session",
-    *_keys("id"),
+    metadata,
+    Column("id", Text, primary_key=True),
     Column("login", Text, nullable=False, unique=True),
-    *_required(granted_by=Text, since=Instant, until=Instant),
+    Column("granted_by", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("until", Instant, nullable=False),
 )
 
 # The last refresh token of each mail account; a backup has none unless it is asked for.
-oauth_token = _table(
+oauth_token = Table(
     "oauth_token",
+    metadata,
     Column("account", Text, primary_key=True),
-    *_required(refresh_token=Text, changed_at=Instant),
+    Column("refresh_token", Text, nullable=False),
+    Column("changed_at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )
 
 # Recipients who opted out of a subscription ("" means all), until a time or permanently. `address`
 # is the recipient in lower case.
-suppression = _table(
+suppression = Table(
     "suppression",
-    *_keys("address", "subscription"),
-    *_required(recipient=Text, since=Instant),
+    metadata,
+    Column("address", Text, primary_key=True),
+    Column("subscription", Text, primary_key=True),
+    Column("recipient", Text, nullable=False),
+    Column("since", Instant, nullable=False),
     Column("until", Instant),
     Column("how", Text, nullable=False),
     Column("reason", Text),
@@ -604,13 +765,16 @@ suppression = _table(
 
 
 def _answers(name: str, *more: Column[str]) -> Table:
-    return _table(
+    return Table(
         name,
-        *_keys("subscription", "topic"),
+        metadata,
+        Column("subscription", Text, primary_key=True),
+        Column("topic", Text, primary_key=True),
         _paper(primary_key=True, index=True),
-        *_keys("who"),
+        Column("who", Text, primary_key=True),
         *more,
-        *_required(at=Instant, how=Text),
+        Column("at", Instant, nullable=False),
+        Column("how", Text, nullable=False),
         sqlite_with_rowid=False,
     )
 
@@ -621,16 +785,25 @@ saved_paper = _answers("saved_paper")
 
 # Rated papers that are not stored: they teach the order until they arrive, and nothing else reads
 # them. Their names are identifiers and the key of the title (scheme "title").
-example = _table(
+example = Table(
     "example",
+    metadata,
     Column("id", Id, primary_key=True),
-    *_required(subscription=Text, topic=Text, who=Text, verdict=Text, at=Instant, how=Text),
-    *_required(title=Text, abstract=Text),
+    Column("subscription", Text, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Column("how", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("abstract", Text, nullable=False),
     Index("ix_example_subscription", "subscription"),
 )
-example_key = _table(
+example_key = Table(
     "example_key",
-    *_keys("scheme", "value"),
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
     _of("example", primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
@@ -640,10 +813,14 @@ example_key = _table(
 # A document of such a source. `content` is what was last read to its end, `reading` a count.
 # `dictionary` is that of its packed records, `filled_to` the id of the last paper processed by an
 # unfinished backfill from it, null when complete.
-collection = _table(
+collection = Table(
     "collection",
+    metadata,
     Column("id", Id, primary_key=True),
-    *_required(source=Text, document=Text, content=Text, reading=Integer),
+    Column("source", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("reading", Integer, nullable=False),
     Column("dictionary", sa.LargeBinary),
     Column("filled_to", Id),
     sa.UniqueConstraint("source", "document", name="uq_collection_source"),
@@ -651,11 +828,15 @@ collection = _table(
 
 # A work that such a document lists: `name` is a hash of the source's own id of the record,
 # `reading` the last one that had it, `packed` the record. The ingest assigns ids.
-collection_entry = _table(
+collection_entry = Table(
     "collection_entry",
+    metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
     _of("collection"),
-    *_required(name=BigInteger, record_hash=BigInteger, reading=Integer, packed=sa.LargeBinary),
+    Column("name", BigInteger, nullable=False),
+    Column("record_hash", BigInteger, nullable=False),
+    Column("reading", Integer, nullable=False),
+    Column("packed", sa.LargeBinary, nullable=False),
     Column("missing_since", Instant),
     # When the library had the work first; null for what was there before this was recorded.
     Column("since", Instant),
@@ -669,21 +850,29 @@ collection_entry = _table(
 )
 
 
-def _entry_keys(*, primary_key: bool) -> list[Column[int]]:
-    names = ("key", "collection_id", "entry_id")
-    options: dict[str, Any] = {"primary_key": primary_key, "autoincrement": False}
-    return [Column(name, Id, nullable=False, **options) for name in names]
-
-
 # Hashes of the identifiers and the title of an entry, and its blocks: candidates, never proof.
-collection_key = _table("collection_key", *_entry_keys(primary_key=True), sqlite_with_rowid=False)
+collection_key = Table(
+    "collection_key",
+    metadata,
+    Column("key", Id, primary_key=True, autoincrement=False),
+    Column("collection_id", Id, primary_key=True, autoincrement=False),
+    Column("entry_id", Id, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
 
 # Pending keys: those of a long list that is being read, moved into the other table many at a time.
-collection_new_key = _table("collection_new_key", *_entry_keys(primary_key=False))
+collection_new_key = Table(
+    "collection_new_key",
+    metadata,
+    Column("key", Id, nullable=False),
+    Column("collection_id", Id, nullable=False),
+    Column("entry_id", Id, nullable=False),
+)
 
 # Entries of libraries for which stored notices are still to be looked up, or `only_recent` ones.
-unchecked_entry = _table(
+unchecked_entry = Table(
     "unchecked_entry",
+    metadata,
     _of("collection_entry", "entry_id", primary_key=True),
     Column("only_recent", Boolean, nullable=False),
     sqlite_with_rowid=False,
@@ -691,8 +880,9 @@ unchecked_entry = _table(
 
 # Changes of works in libraries, and hashes of their identifiers and titles as libraries have them,
 # and of their notices: an entry that leaves and returns under another name is still the same work.
-reference_event = _table(
+reference_event = Table(
     "reference_event",
+    metadata,
     Column("id", Id, primary_key=True),
     Column("packed", sa.LargeBinary, nullable=False),
 )
@@ -700,17 +890,19 @@ reference_event = _table(
 
 _event = partial(_of, "reference_event", "event_id", primary_key=True, index=True)
 
-reference_event_key = _table(
+reference_event_key = Table(
     "reference_event_key",
+    metadata,
     Column("key", Id, primary_key=True, autoincrement=False),
     _event(),
     sqlite_with_rowid=False,
 )
 
 # The digest of a subscription that has an event.
-digest_event = _table(
+digest_event = Table(
     "digest_event",
-    *_keys("subscription"),
+    metadata,
+    Column("subscription", Text, primary_key=True),
     _event(),
     _digest(),
     Index("ix_digest_event_digest_id", "digest_id"),
