@@ -121,26 +121,28 @@ common_key = Table(
     sqlite_with_rowid=False,
 )
 
-# The subject of a notice or comment (paper_id), stored or not; `kind` is the effect on that paper
-# (withdrawn, revised), null for a comment.
+# The subjects of notices and comments, stored or not.
 about = Table(
     "about",
     metadata,
     Column("scheme", Text, primary_key=True),
     Column("value", Text, primary_key=True),
+    # The notice or comment.
     _paper(primary_key=True, index=True),
+    # The effect on the subject: withdrawn or revised. Null for a comment.
     Column("kind", Text),
     sqlite_with_rowid=False,
 )
 
-# Notices about a paper that its record of a source names, and that may have no record: `name` is
-# the identity of a notice, `packed` what is known of it.
+# Notices about a paper that its record of a source names; they may have no record of their own.
 named_notice = Table(
     "named_notice",
     metadata,
     _paper(primary_key=True),
     Column("source", Text, primary_key=True),
+    # The identity of the notice.
     Column("name", Text, primary_key=True),
+    # Compressed: what the record says of the notice.
     Column("packed", sa.LargeBinary, nullable=False),
     Column("at", Instant, nullable=False),
     sqlite_with_rowid=False,
@@ -178,9 +180,7 @@ block = Table(
     sqlite_with_rowid=False,
 )
 
-# `why` is how the paper was recognised, see `monitor.identity.reasons`; `past` are earlier
-# fingerprints, latest first; `mark` is a hash of the whole record, so that an unchanged one is
-# recognised at once; `filled` are the fields that a reference list filled in, null for a source.
+# A record of a source, and the paper that it is of.
 sighting = Table(
     "sighting",
     metadata,
@@ -189,13 +189,18 @@ sighting = Table(
     _paper(primary_key=True, index=True),
     Column("document", Text, nullable=False),
     Column("version", Integer),
+    # The record's announcement type, as arXiv's feeds have it; "" elsewhere.
     Column("announce", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("first_seen_at", Instant, nullable=False),
     Column("last_seen_at", Instant, nullable=False),
+    # How the paper was recognised: `monitor.identity.reasons`.
     Column("why", Text),
+    # Earlier fingerprints, the latest first.
     Column("past", Text),
+    # A hash of the whole record, by which an unchanged one is recognised at once.
     Column("mark", sa.BigInteger),
+    # The fields that a reference list filled in; null for a record of a source.
     Column("filled", Text),
     Column("site_note", Text),
     # Covers the check for unchanged records, which then reads no row of the table.
@@ -265,25 +270,25 @@ def _asked(name: str) -> Table:
         Column("owner", Text, nullable=False),
         Column("asked_at", Instant),
         Column("due_at", Instant),
+        # The answer and its result, compressed; null before.
         Column("packed", sa.LargeBinary),
         _partial(f"ix_{name}_due_at", "due_at", "service", where="due_at IS NOT NULL"),
         sqlite_with_rowid=False,
     )
 
 
-# How far each service was asked what the records of a paper do not say, or about changes of one
-# that a reader saved. The row is committed before the request. `packed` is its answer and the
-# result of that, null before.
+# Look-ups at services: of what the records of a paper do not say, and of changes of a paper that a
+# reader saved. The row is committed before the request.
 look_up = _asked("look_up")
 saved_look_up = _asked("saved_look_up")
 
-# The requests to a service on the last `day` (UTC) that it was asked, since when it has failed, and
-# until when it rests.
 look_up_service = Table(
     "look_up_service",
     metadata,
     Column("name", Text, primary_key=True),
+    # The last day (UTC) on which it was asked.
     Column("day", sa.Date, nullable=False),
+    # The requests of that day.
     Column("spent", Integer, nullable=False),
     Column("error", Text, nullable=False),
     Column("failing_since", Instant),
@@ -350,8 +355,7 @@ run = Table(
     Index("ix_run_source_started_at", "source", "started_at"),
 )
 
-# Records that could not be decided: `text` is all of a record as JSON, `first_run` what it would
-# have been worth, `version` that of the program that tried it last.
+# Records that could not be decided.
 undecided = Table(
     "undecided",
     metadata,
@@ -359,9 +363,12 @@ undecided = Table(
     Column("record_hash", Text, primary_key=True),
     Column("raw_id", Text, nullable=False),
     Column("document", Text, nullable=False),
+    # The whole record, as JSON.
     Column("text", Text, nullable=False),
     Column("error", Text, nullable=False),
+    # The version of the program that tried it last.
     Column("version", Text, nullable=False),
+    # How it was to be stored, if it came with the first reading of its source.
     Column("first_run", Text),
     Column("at", Instant, nullable=False),
     Column("tried_at", Instant, nullable=False),
@@ -376,15 +383,17 @@ source = Table(
     _as_news(),
 )
 
-# Works that a source of `about:` was asked about: whether it ever answered about one, how many
-# times in a row its batch had no answer, and when it last had one, be it "none of these".
+# Works that a source of `about:` was asked about.
 asked_work = Table(
     "asked_work",
     metadata,
     Column("source", Text, primary_key=True),
     Column("name", Text, primary_key=True),
+    # Whether it ever answered about this work.
     Column("answered", Boolean, nullable=False),
+    # How many times in a row the batch of this work had no answer.
     Column("unanswered", Integer, nullable=False),
+    # When its batch last had an answer, be it "none of these".
     Column("answered_at", Instant),
     sqlite_with_rowid=False,
 )
@@ -571,17 +580,19 @@ embedding = Table(
     sqlite_with_rowid=False,
 )
 
-# The vector of what a topic is like, null of a text that the server refused: it is sent again when
-# due. A paper that the model adds is as near as `least`, which the papers `compared_with` decide.
+# The vectors of the texts and examples of `like:` topics.
 topic_embedding = Table(
     "topic_embedding",
     metadata,
     Column("topic", Text, primary_key=True),
     Column("model", Text, primary_key=True),
     Column("text_hash", Text, nullable=False),
+    # Null for a text that the server refused; it is sent again when due.
     Column("vector", sa.LargeBinary),
     Column("due_at", Instant),
+    # The papers by which `least` was decided.
     Column("compared_with", sa.JSON, nullable=False),
+    # The least nearness of a paper that the model adds.
     Column("least", Float),
     sqlite_with_rowid=False,
 )
@@ -631,9 +642,9 @@ digest = Table(
     Column("papers", Integer, nullable=False),
     # Compressed in `packed`; `content` is that of digests from before there was `packed`.
     Column("content", sa.JSON, nullable=False),
-    # `early`: it takes no slot's place; null in those of before version 0043, which all did.
     Column("superseded_at", Instant),
     Column("packed", sa.LargeBinary),
+    # It takes no slot's place; null in digests of before version 0043, which all did.
     Column("early", sa.Boolean),
     sa.UniqueConstraint("subscription", "period"),
 )
@@ -726,13 +737,15 @@ signing_key = Table(
     Column("made_at", Instant, nullable=False),
 )
 
-# Logins to the pages. `id` is a hash of the cookie, `login` names the credential, and `granted_by`
-# the secret that it depends on: another secret ends the session.
+# Logins to the pages.
 web_session = Table(
     "web_session",
     metadata,
+    # A hash of the cookie.
     Column("id", Text, primary_key=True),
+    # The credential.
     Column("login", Text, nullable=False, unique=True),
+    # The secret that the session depends on: another secret ends it.
     Column("granted_by", Text, nullable=False),
     Column("since", Instant, nullable=False),
     Column("until", Instant, nullable=False),
@@ -748,12 +761,13 @@ oauth_token = Table(
     sqlite_with_rowid=False,
 )
 
-# Recipients who opted out of a subscription ("" means all), until a time or permanently. `address`
-# is the recipient in lower case.
+# Recipients who opted out of a subscription, until a time or permanently.
 suppression = Table(
     "suppression",
     metadata,
+    # The recipient in lower case.
     Column("address", Text, primary_key=True),
+    # "" means all.
     Column("subscription", Text, primary_key=True),
     Column("recipient", Text, nullable=False),
     Column("since", Instant, nullable=False),
@@ -810,32 +824,36 @@ example_key = Table(
 
 # ── libraries and reference lists ───────────────────────────────────────────────────
 
-# A document of such a source. `content` is what was last read to its end, `reading` a count.
-# `dictionary` is that of its packed records, `filled_to` the id of the last paper processed by an
-# unfinished backfill from it, null when complete.
+# A document of a library or reference list.
 collection = Table(
     "collection",
     metadata,
     Column("id", Id, primary_key=True),
     Column("source", Text, nullable=False),
     Column("document", Text, nullable=False),
+    # The mark of the content that was last read completely.
     Column("content", Text, nullable=False),
+    # The number of readings.
     Column("reading", Integer, nullable=False),
+    # Of the compression of its records.
     Column("dictionary", sa.LargeBinary),
+    # The id of the last paper that an unfinished backfill from it processed; null when complete.
     Column("filled_to", Id),
     sa.UniqueConstraint("source", "document", name="uq_collection_source"),
 )
 
-# A work that such a document lists: `name` is a hash of the source's own id of the record,
-# `reading` the last one that had it, `packed` the record. The ingest assigns ids.
+# A work that such a document lists. The ingest assigns ids.
 collection_entry = Table(
     "collection_entry",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
     _of("collection"),
+    # A hash of the source's own id of the record, and of its title.
     Column("name", BigInteger, nullable=False),
     Column("record_hash", BigInteger, nullable=False),
+    # The last reading that had it.
     Column("reading", Integer, nullable=False),
+    # The record, compressed.
     Column("packed", sa.LargeBinary, nullable=False),
     Column("missing_since", Instant),
     # When the library had the work first; null for what was there before this was recorded.
