@@ -17,13 +17,33 @@ NEAREST_NAMES = 3
 _LISTED = 12
 
 
-class MonitorError(Exception):
-    """Root of the tree: the message is a sentence for the user, `hint` says what to do."""
+class Remedy(Enum):
+    """A remedy for which hints name a command or an option, and pages have words of their own."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    ADD_RARE_WORD = auto()
+    CHOOSE_TOPIC = auto()
+    CORRECT_EXAMPLES = auto()
+    LIFT_SUPPRESSION = auto()
+    LIST_DELIVERIES = auto()
+    LIST_TOPICS = auto()
+    NAME_PAPER = auto()
+    SETTLE_DELIVERY = auto()
+    SPLIT_QUERY = auto()
+    STOP_UNCONFIGURED = auto()
+    WRITE_MORE_LETTERS = auto()
+
+
+class MonitorError(Exception):
+    """Root of the tree: the message is a sentence for the user, `hint` says what to do.
+
+    A hint that names a command or an option has a `remedy`, by which pages say it.
+    """
+
+    def __init__(self, message: str, hint: str = "", remedy: Remedy | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.remedy = remedy
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
@@ -48,21 +68,8 @@ class ConfigError(MonitorError):
         self.faults = tuple(faults)
 
 
-class Remedy(Enum):
-    """A remedy for which hints name a command or an option, and pages have words of their own."""
-
-    LIST_DELIVERIES = auto()
-    SETTLE_DELIVERY = auto()
-    LIFT_SUPPRESSION = auto()
-    STOP_UNCONFIGURED = auto()
-
-
 class UsageError(MonitorError):
     """A name, number or time that a command or a form was given is invalid."""
-
-    def __init__(self, message: str, hint: str = "", remedy: Remedy | None = None) -> None:
-        super().__init__(message, hint)
-        self.remedy = remedy
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
@@ -88,8 +95,10 @@ def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
 class QueryError(MonitorError):
     """A query that is invalid, or too wide for pages; `position` counts characters from 0."""
 
-    def __init__(self, message: str, position: int, hint: str = "") -> None:
-        super().__init__(message, hint)
+    def __init__(
+        self, message: str, position: int, hint: str = "", remedy: Remedy | None = None
+    ) -> None:
+        super().__init__(message, hint, remedy)
         self.position = position
 
 

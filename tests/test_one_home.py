@@ -222,6 +222,33 @@ def test_one_place_names_the_digests_of_no_subscription():
     assert not [text for text in templates if re.search(r"[\"']@(?:operator|test|[\"'])", text)]
 
 
+# ── hints of commands and of pages ──────────────────────────────────────────────────
+
+
+def names_a_command_without_remedy(path: Path) -> bool:
+    """Whether an error that pages may show names a command or an option, and gives no remedy."""
+    if path.relative_to(PACKAGE).parts[0] in ("cli", "service"):
+        return False
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in SHOWN_ON_PAGES:
+            names_one = any(
+                "--" in text or "`" in text
+                for part in [*node.args[1:], *(word.value for word in node.keywords)]
+                for text in [ast.unparse(part)]
+            )
+            if names_one and "Remedy." not in ast.unparse(node):
+                return True
+    return False
+
+
+SHOWN_ON_PAGES = ("UsageError", "UnknownPaperError", "QueryError")
+
+
+def test_a_hint_that_names_a_command_has_a_remedy_by_which_pages_say_it():
+    only_of_commands = {"commands/web_login.py"}
+    assert modules_where(names_a_command_without_remedy, but=only_of_commands) == set()
+
+
 # ── roles of pages ──────────────────────────────────────────────────────────────────
 
 

@@ -10,7 +10,7 @@ from monitor.commands.like_trial import NearTopic, near_topics
 from monitor.digest.draft import added_by
 from monitor.digest.layout import beyond_at_most
 from monitor.digest.wording import order_reason, short_day
-from monitor.errors import UsageError
+from monitor.errors import Remedy, UsageError
 from monitor.identity.keys import identifiers_in, with_keys
 from monitor.match import build_index
 from monitor.model import Digest, MatchReason, StoredPaper
@@ -234,6 +234,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
             f"no paper found for {reference!r}",
             "write an id that `paper-monitor papers search WORDS` shows, a DOI or arXiv id, "
             "a link, or the whole title",
+            Remedy.NAME_PAPER,
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

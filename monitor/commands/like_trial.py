@@ -14,7 +14,7 @@ from msgspec import structs
 from monitor.commands.paper_search import as_matched
 from monitor.commands.topic_trial import find_topic
 from monitor.config.settings import EXAMPLE_FILES
-from monitor.errors import FetchError, QueryError, UsageError
+from monitor.errors import FetchError, QueryError, Remedy, UsageError
 from monitor.match import TopicIndex, WordChange, learned_from_text, parse_topic, propose_words
 from monitor.match.like import MAX_TEXT, days_covered, with_lower_bar
 from monitor.match.meaning.explain import MOST
@@ -188,7 +188,8 @@ def relearn(runtime: Runtime, name: str) -> WordsReport:
 def find_like_topic(runtime: Runtime, name: str) -> Topic:
     topic = find_topic(runtime, name)
     if topic is None:
-        raise UsageError(f"there is no topic {name!r}", "`paper-monitor topics list` lists them")
+        hint = "`paper-monitor topics list` lists them"
+        raise UsageError(f"there is no topic {name!r}", hint, Remedy.LIST_TOPICS)
     if not topic.like:
         raise UsageError(f"{name!r} has no words to learn", "its query says what it finds")
     return topic

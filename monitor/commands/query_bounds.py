@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from monitor.errors import QueryError
+from monitor.errors import QueryError, Remedy
 from monitor.match import Query, paper_keywords, search_expression, split_parts
 from monitor.match.language.tree import Near, every_leaf
 from monitor.model import Keyword, SearchExpr
@@ -39,6 +39,7 @@ def is_too_long(query: str) -> QueryError | None:
         MOST_CHARACTERS,
         "write it as a topic in monitor.yaml, which may have more, and run "
         "`paper-monitor topics try` with its name; or split it into several topics",
+        Remedy.SPLIT_QUERY,
     )
 
 
@@ -79,6 +80,7 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
         f"{len(set(named)):,} words in the newest {len(newest):,} papers alone",
         part.position,
         f"write more letters before *, or leave some out; {_SHELL}",
+        Remedy.WRITE_MORE_LETTERS,
     )
 
 
@@ -98,13 +100,17 @@ def too_many_papers(tx: Transaction, query: Query) -> QueryError:
     part, left = min(
         ((part, share(part.query)) for part in parts), key=lambda pair: abs(pair[1] - whole)
     )
+    hint = "new papers wait for the search index: search again in a minute"
+    remedy = None
+    if not search.waiting(tx, 1):
+        hint = f"add a word that few papers have; {_SHELL}"
+        remedy = Remedy.ADD_RARE_WORD
     return QueryError(
         f"more than {most_read(query):,} papers may match, which is as many as are read here for "
         f"this query: {part.text} leaves {left:.0%} of the newest {len(newest):,} papers",
         part.position,
-        "new papers wait for the search index: search again in a minute"
-        if search.waiting(tx, 1)
-        else f"add a word that few papers have; {_SHELL}",
+        hint,
+        remedy,
     )
 
 

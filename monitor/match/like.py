@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from monitor.errors import QueryError
+from monitor.errors import QueryError, Remedy
 from monitor.match.language.sentences import is_of_sentences
 from monitor.match.language.tree import TEXT_FIELDS, Edge, Like, Words
 from monitor.match.meaning.word_counts import counts_as_word, information
@@ -169,6 +169,7 @@ def learned_from_text(like: LikeText) -> LikeWords:
                 f"no paper of {like.file} could be read for like:",
                 0,
                 "`paper-monitor check` says why, and `topics relearn` reads it again",
+                Remedy.CORRECT_EXAMPLES,
             )
         raise QueryError(
             f"like: has none of its examples yet: {_name_examples(like)}",

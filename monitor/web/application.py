@@ -61,5 +61,5 @@ def show_error(request: Request, error: Exception) -> Response:
         case QueryError() if visit.asks_for_json:
             return JSONResponse({"error": str(error), "position": error.position}, 400)
         case QueryError():
-            return visit.show_problem(400, error.message, error.hint)
+            return visit.show_problem(400, error.message, error.hint, error.remedy)
     return PlainTextResponse("cut off", 400)  # ClientDisconnect in a body: nothing was changed

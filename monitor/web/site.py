@@ -28,7 +28,7 @@ from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
-from monitor.errors import Remedy
+from monitor.errors import MonitorError, QueryError, Remedy
 from monitor.match.like import is_bar
 from monitor.model import Role
 from monitor.pipeline.incidents import title_of
@@ -356,22 +356,40 @@ def name_of(text: str, titles: Mapping[str, str]) -> str:
 
 
 REMEDIES = {
-    Remedy.STOP_UNCONFIGURED: "Tick “not configured yet” to stop an address that is yet to come.",
-    Remedy.SETTLE_DELIVERY: "On the page Deliveries, choose whether it arrived.",
+    Remedy.ADD_RARE_WORD: "Add a word that few papers have.",
+    Remedy.CHOOSE_TOPIC: "Choose the topic that it is for.",
+    Remedy.CORRECT_EXAMPLES: "Correct the file, then press “Learn the words again”.",
     Remedy.LIFT_SUPPRESSION: "On the page Deliveries, press Resume beside the recipient.",
     Remedy.LIST_DELIVERIES: "The page Deliveries lists them.",
+    Remedy.LIST_TOPICS: "The page Topics lists them.",
+    Remedy.NAME_PAPER: "Write a DOI or arXiv id, a link, or the whole title.",
+    Remedy.SETTLE_DELIVERY: "On the page Deliveries, choose whether it arrived.",
+    Remedy.SPLIT_QUERY: "Split it into several topics, or write it in monitor.yaml.",
+    Remedy.STOP_UNCONFIGURED: "Tick “not configured yet” to stop an address that is yet to come.",
+    Remedy.WRITE_MORE_LETTERS: "Write more letters before *, or leave some out.",
 }
 
 
 def _on_pages(problem: Problem) -> Problem:
     """Return a problem in sentences, and in the words of pages."""
-    hint = REMEDIES[problem.remedy] if problem.remedy else _without_commands(problem.hint)
-    return Problem(problem.status, as_sentence(problem.message), as_sentence(hint))
+    return Problem(problem.status, as_sentence(problem.message), page_hint(problem))
 
 
-def _without_commands(hint: str) -> str:
-    """Return a hint without the clauses that name a command or an option."""
-    return "; ".join(part for part in hint.split("; ") if not ("--" in part or "`" in part))
+def page_hint(error: Problem | MonitorError) -> str:
+    """Return the remedy of an error as a sentence, in the words of pages."""
+    return REMEDIES[error.remedy] if error.remedy else as_sentence(error.hint)
+
+
+class QueryFault(NamedTuple):
+    """Why a query is not understood or not answered: `position` counts characters from 0."""
+
+    message: str
+    position: int
+    hint: str
+
+
+def fault_of(error: QueryError) -> QueryFault:
+    return QueryFault(error.message, error.position, page_hint(error))
 
 
 def as_sentence(text: str) -> str:

@@ -144,3 +144,5 @@ def test_a_query_that_is_too_long_for_a_page_comes_back_with_the_reason(
     assert fields_of(answer.text)["q"][0].strip() == text.strip()
     if len(text) > most:
         assert [f"{len(text.strip()):,}" in reason for reason in reasons(answer)] == [True]
+        assert "Split it into several topics" in answer.text
+        assert "paper-monitor topics" not in answer.text

@@ -28,8 +28,10 @@ from monitor.web.pages.feeds import (
 from monitor.web.routes import Routes
 from monitor.web.site import (
     SEARCHES,
+    QueryFault,
     Visit,
     as_sentence,
+    fault_of,
     name_of,
     names_of,
     told_apart,
@@ -143,7 +145,7 @@ def search_papers(visit: Visit) -> Response:
     runtime = visit.runtime
     search = SearchForm.of(visit)
     cursor = visit.number("after")
-    fault: str | QueryError = ""
+    fault: str | QueryFault = ""
     page = PapersPage(())
     entries: list[DigestPaper] = []
     fields = asdict(search.without_days())
@@ -157,7 +159,7 @@ def search_papers(visit: Visit) -> Response:
         with runtime.database.reading() as tx:
             entries = show_papers(runtime, tx, page.papers, parsed, visit.libraries)
     except QueryError as error:
-        fault = error
+        fault = fault_of(error)
     except HTTPException as error:
         fault = as_sentence(error.detail)
     return visit.show(

@@ -47,7 +47,7 @@ from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.plots import DAYS, plot_days
 from monitor.web.routes import Form, Routes
-from monitor.web.site import BAR_WITHOUT_TEXT, PAGES, SEARCHES, Visit, go
+from monitor.web.site import BAR_WITHOUT_TEXT, PAGES, SEARCHES, Visit, fault_of, go
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
@@ -81,7 +81,7 @@ def one_topic(visit: Visit) -> Response:
     try:
         parsed = parse_topic(topic)
     except QueryError as error:
-        return visit.show("topic", topic=topic, heading=heading, fault=error)
+        return visit.show("topic", topic=topic, heading=heading, fault=fault_of(error))
     parts = count_parts(runtime, parsed)
     # Answers are shown to their author and to operators alone.
     asks_answers = topic.like is not None and visit.viewer.is_operator
@@ -146,7 +146,7 @@ def try_query(visit: Visit) -> Response:
                 newest = load_page(tx, trial.newest)
                 entries = show_papers(runtime, tx, newest, parsed, visit.libraries)
     except QueryError as error:
-        fault = error
+        fault = fault_of(error)
     return visit.show(
         "try_results" if visit.choice("part", ("results",)) else "try",
         413 if too_long else 400 if fault else 200,
@@ -191,7 +191,7 @@ def _try_text(visit: Visit) -> Response:
             listed = load_page(tx, [paper.id for paper in trial.listed])
             entries = show_papers(runtime, tx, listed, parse_topic(near), visit.libraries)
     except QueryError as error:
-        fault = error
+        fault = fault_of(error)
     shown = {entry.paper_id: entry for entry in entries}
     return visit.show(
         "try",
