@@ -74,7 +74,7 @@ def asked_service(server: EmbeddingServer) -> AskedService:
 def queue(runtime: Runtime) -> bool:
     """Let papers wait for their vectors, and say whether anything is to be asked."""
     server = runtime.embeddings
-    names = [topic.name for topic in runtime.topics if topic.like]
+    names = _like_topics(runtime)
     if not (server and names):
         return False
     now = runtime.clock.now()
@@ -87,20 +87,33 @@ def queue(runtime: Runtime) -> bool:
     return True
 
 
+def _like_topics(runtime: Runtime) -> list[str]:
+    return [topic.name for topic in runtime.topics if topic.like]
+
+
 def holds(
     tx: Transaction, runtime: Runtime, subscription: Subscription, slot: Slot, now: datetime
 ) -> bool:
-    """Say whether a digest that is due waits for the vectors of its papers."""
+    """Return whether a digest that is due waits for the vectors of its papers.
+
+    Matched papers that are not queued yet count, too, unless the server rests.
+    """
     server = runtime.embeddings
     if not server:
         return False
-    # After a downtime papers are matched when their digest is long due.
+    # After downtime, papers may be matched long after their digest was due.
     since = matches.waits_since(tx, subscription.name, now) or slot.due_at
     until = (since if subscription.schedule.immediately else max(since, slot.due_at)) + WAIT
     if now >= until:
         return False
     ids = matches.newest_waiting(tx, subscription.name, now, MOST_WAITED_FOR)
-    return bool(ids) and stored.is_open(tx, server.model, ids, until)
+    if not ids or stored.is_open(tx, server.model, ids, until):
+        return bool(ids)
+    names = _like_topics(runtime)
+    service = asked_service(server)
+    if not names or service.may_be_asked_at(service.state(tx, now), now) > until:
+        return False
+    return bool(stored.unasked(tx, server.model, names, now - RECENT, 1, only=ids))
 
 
 # ── asking ──────────────────────────────────────────────────────────────────────────

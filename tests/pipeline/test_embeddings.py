@@ -371,12 +371,25 @@ def test_a_digest_waits_for_vectors_for_a_minute(liking: House, server: Embeddin
         assert len(compose(app.runtime, awaits_look_up=True)) == 1
 
 
+def test_a_digest_waits_for_papers_that_are_matched_and_not_yet_queued(liking: House):
+    liking.ingest(NEAR[0])
+    with liking.opened() as app:
+        match(app.runtime)
+        assert compose(app.runtime, awaits_look_up=True) == []
+        assert embeddings.embed(app.runtime) == 1
+        assert len(compose(app.runtime, awaits_look_up=True)) == 1
+
+
 def test_a_digest_does_not_wait_for_a_server_that_rests(liking: House, server: EmbeddingServer):
     liking.ingest(NEAR[0])
     server.misbehaves(Fault.LATER)
     with liking.opened() as app:
         flow.do(app.runtime, Task(Step.MATCH), lambda task: None)
         assert embeddings.embed(app.runtime) == 0
+        assert len(compose(app.runtime, awaits_look_up=True)) == 1
+    liking.ingest(NEAR[1])
+    with liking.opened() as app:
+        match(app.runtime)
         assert len(compose(app.runtime, awaits_look_up=True)) == 1
 
 

@@ -121,11 +121,17 @@ def added(tx: Transaction, ids: Iterable[int]) -> dict[tuple[str, int], str]:
 
 
 def unasked(
-    tx: Transaction, model: str, topics: Collection[str], since: datetime, limit: int
+    tx: Transaction,
+    model: str,
+    topics: Collection[str],
+    since: datetime,
+    limit: int,
+    only: Collection[int] = (),
 ) -> list[int]:
     """Return papers without a vector, newest first: of topics, or just below their bar.
 
-    Of those that topics matched, papers that wait for a digest and were news since a time.
+    Of those that topics matched, papers that wait for a digest and were news since a time. `only`
+    are the papers to look among, all if it is empty.
     """
     sent = sa.exists().where(
         _item.subscription == _has.subscription, _item.paper_id == _match.paper_id
@@ -142,6 +148,8 @@ def unasked(
         _paper.purged_at.is_(None),
         ~sa.exists().where(_embedding.paper_id == _paper.id, _embedding.model == model),
     )
+    if only:
+        query = query.where(among(_paper.id, only))
     return list(tx.scalars(query.order_by(_paper.id.desc()).limit(limit)))
 
 
