@@ -137,12 +137,16 @@ def test_a_topic_of_examples_alone_has_no_text_to_edit(house: House) -> None:
     house.settings["topics"] = {
         "examples": {"like": {"file": "refs.bib"}},
         "moved": {"like": {"text": TEXT, "at_least": 0.4}},
+        "both": {"like": {"text": TEXT, "file": "refs.bib"}},
     }
     house.run(WEB)
     with pages(house) as (_, client):
         assert "Edit a copy" not in client.get("/topics/examples").text
         shown = client.get("/topics/moved").text
-        assert 'phone&amp;at_least=0.4">Edit a copy' in shown
+        assert 'phone&amp;at_least=0.4">Edit a copy</a>' in shown
+        assert (
+            "Edit a copy of its text</a>, without its examples" in client.get("/topics/both").text
+        )
 
 
 def test_the_api_tries_a_text(house: House) -> None:
