@@ -287,3 +287,21 @@ def test_without_a_list_nothing_is_looked_up(house: House, monkeypatch: pytest.M
     monkeypatch.setattr(reference_lists, "fill", None)
     house.ingest(AGENTS)
     assert stored(house).paper.url == ""
+
+
+def test_a_list_fills_in_no_text_of_a_paper_that_has_none(house: House):
+    """The store has the first words of a list's abstracts alone."""
+    abstract = " ".join(f"word{number}" for number in range(80))
+    listed(house, row((AGENTS[0], abstract), doi="10.1000/agents"))
+    news = house.folder / "news.jsonl"
+    work = {"title": AGENTS[0], "doi": "10.1000/agents", "authors": ["Ada Lovelace", "Alan Turing"]}
+    news.write_text(json.dumps(work) + "\n", encoding="utf-8")
+    house.settings["sources"]["dump"] = {
+        "kind": "jsonl",
+        "path": "news.jsonl",
+        "first_run": "deliver",
+    }
+    house.ingest()
+    paper = stored(house).paper
+    assert paper.url and paper.abstract == "" and paper.type == "" and paper.venue == ""
+    assert lists_of(house) == {LIST: ("link", "date", "categories")}
