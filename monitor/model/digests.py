@@ -93,9 +93,10 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     Fields with their defaults are not stored.
     """
 
-    # The number when the digest was composed. A merge may have given the paper another since.
+    # The number in the store when the digest was composed; a merge may have changed it since.
     paper_id: int
-    # The number of the newest change that the digest reports, from 1; no version of a server.
+    # The number, from 1, of the newest change that the digest reports; servers count versions of
+    # their own.
     revision: int
     # If several changes were not sent before, the first of withdrawn, new, older and revised.
     kind: ChangeKind
@@ -104,7 +105,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     paper: Paper
     # When its first source had the paper; shown if neither record nor list has a date.
     first_seen: datetime
-    # Their names in the configuration, in alphabetical order.
+    # The names of its sources in the configuration, in alphabetical order.
     sources: tuple[str, ...]
     # The score by the best topic, from 0 to 7.5: see `monitor.match.meaning.explain.score`.
     score: float
@@ -128,7 +129,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     formulas: tuple[Formula, ...] = ()
     # The rule (see `monitor.digest.excerpt`) that chooses its excerpt; 0 in older digests.
     excerpt_rule: int = 0
-    # The number of lists that had it within 30 days, up to the last of them.
+    # The number of its lists of 30 days, up to the last of them.
     lists: int = 0
     # It is in a library of the subscription, whose setting is `owned: mark`.
     owned: bool = False
@@ -243,7 +244,7 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     perhaps: bool = False
     # The row of `reference_event`, 0 until the event is stored.
     id: int = 0
-    # Later reports of the same change, which count if this one is withdrawn; digests have none.
+    # Further reports of the same change, which count if this one is withdrawn; digests have none.
     others: tuple[ReferenceEvent, ...] = ()
     # The report was mistaken: it is not sent, and the same report is no new event.
     void: bool = False
@@ -258,7 +259,7 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     text: NoticeText | None = None
     # The entries of the readers' libraries; set in digests alone.
     entries: tuple[LibraryEntry, ...] = ()
-    # The only reader the event is for, in small letters, who saved the paper; "" for all readers.
+    # The name, in small letters, of the only reader that the event is for; "" for all readers.
     reader: str = ""
     # The number of the paper that `reader` saved, 0 for a change of a reference.
     saved: int = 0
@@ -343,7 +344,7 @@ class SourceReport:
     seen: int
     # The sum of `Run.new`: papers that no source had reported before.
     new: int
-    # The end of the last successful run, even if it was before this time; None if there is none.
+    # The end of the last run that did not fail, even if it was before this time; None for none.
     last_read: datetime | None
     # Set while the last attempts failed, with `error`.
     failing_since: datetime | None = None

@@ -118,7 +118,7 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     schemes: tuple[str, ...] = ()
     # The findings that speak against a contradicted answer.
     reasons: Reasons = ()
-    # A stored paper that has an identifier of the answer, and is another work.
+    # The number of a stored paper that has an identifier of the answer, and is another work.
     other: int | None = None
     # Why the last attempt brought no answer, "" once there is one.
     error: str = ""

@@ -239,7 +239,7 @@ class Runtime:
     # The earliest time of the next message, monotonic, by outage group and channel; "" stands for
     # all channels of the group.
     not_before: dict[tuple[str, str], float] = field(default_factory=dict)
-    # Counts the readings of an hour that found nothing else, for one line of the log.
+    # Counts the readings of an hour that found nothing new, for one line of the log.
     unchanged: Unchanged = field(default_factory=Unchanged)
 
     @property
