@@ -66,24 +66,29 @@ class Required:
 
 @dataclass(frozen=True, slots=True)
 class SettingsContext:
-    """The context of a setting: the folder of its file, and the names that settings may refer to.
+    """The context of a setting: the folder of its file, and the names that it may refer to."""
 
-    `configuration` is the folder of the configuration, which may include files of other folders.
-    `libraries` are the sources with that role; `smtp`, `slack` and `public_url` say whether these
-    are set, `templates` is the folder of the user's. With `unread` queries are taken as they are
-    written, whatever is wrong with them.
-    """
-
+    # The folder of the file that has the setting; relative paths begin there.
     folder: Path = Path()
+    # The folder of the main file, which may include files of other folders.
     configuration: Path = Path()
+    # The names of all sources.
     sources: Collection[str] = ()
+    # The names of the sources with this role.
     libraries: Collection[str] = ()
+    # The names of all topics.
     topics: Collection[str] = ()
+    # The names in `channels:`.
     channels: Collection[str] = ()
+    # There is a section `smtp:`, even under a wrong name, which is a fault of its own.
     smtp: bool = False
+    # There is a section `slack:`.
     slack: bool = False
+    # The setting `public_url` is there.
     public_url: bool = False
+    # The folder of the user's templates, None without one.
     templates: Path | None = None
+    # Queries are taken as they are written, whatever is wrong with them.
     unread: bool = False
 
 

@@ -106,6 +106,32 @@ def sentences(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, inspect.cleandoc(text)
 
 
+# A type with more fields has a comment above each of them.
+FEW_FIELDS = 8
+
+
+def long_types(tree: ast.Module) -> Iterator[tuple[str, list[ast.AnnAssign]]]:
+    """The dataclasses and Structs of more than a few fields, by name."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name, decorator_list=decorators, bases=bases):
+                fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+                marks = " ".join(map(ast.unparse, (*decorators, *bases)))
+                if len(fields) > FEW_FIELDS and re.search(r"\b(?:dataclass|Struct)\b", marks):
+                    yield name, fields
+
+
+def uncommented_fields(source: str) -> list[str]:
+    """The fields of long types without a comment above them."""
+    lines = source.split("\n")
+    return [
+        f"{name}.{ast.unparse(field.target)}"
+        for name, fields in long_types(ast.parse(source))
+        for field in fields
+        if not lines[field.lineno - 2].lstrip().startswith("# ")
+    ]
+
+
 def test_messages_are_plain() -> None:
     hits = [
         f"{path.relative_to(ROOT)}:{line}: {hit}"
@@ -136,3 +162,19 @@ def test_what_is_not_plain_is_noticed() -> None:
         "“is told”: write is notified",
         "“topic meets”: write matches",
     ]
+
+
+def test_each_field_of_a_long_type_has_a_comment() -> None:
+    hits = {
+        str(path.relative_to(ROOT)): fields
+        for path in MODULES
+        if (fields := uncommented_fields(path.read_text("utf-8")))
+    }
+    assert hits == {}
+
+
+def test_a_field_without_a_comment_is_noticed() -> None:
+    commented = "".join(f"    # The {n}th.\n    f{n}: int\n" for n in range(FEW_FIELDS))
+    for head in ("@dataclass(frozen=True)\nclass Wide:", "class Wide(msgspec.Struct):"):
+        assert uncommented_fields(f"{head}\n{commented}") == []
+        assert uncommented_fields(f"{head}\n{commented}    f8: int\n") == ["Wide.f8"]

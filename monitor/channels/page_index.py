@@ -46,21 +46,28 @@ _Write: TypeAlias = Callable[[Path, bytes], object]
 
 
 class PageLink(msgspec.Struct, frozen=True):
-    """A page as the index names it; `href`, which no page carries, is relative to the index.
+    """A page as the index names it: the facts that the page carries, and where it is."""
 
-    `heading` is what people call its subscription, `at` when it was composed, in UTC, and `month`
-    that of its date; pages of earlier versions have neither, or no month.
-    """
-
+    # The title of the subscription and the date; of a notice its subject. 300 characters at most.
     title: str
+    # The name in the configuration, by which the index groups pages; "@operator" of notices.
     subscription: str
+    # The period of the digest, which orders pages without `at`.
     period: str
+    # The number of papers, notices among them; 0 for a notice to the operator.
     papers: int
+    # The number of changes of references.
     changes: int = 0
+    # How many of `papers` are notices.
     notices: int = 0
+    # Quoted, and relative to the index. No page carries it: it is set when a page is read.
     href: str = ""
+    # The title of the subscription, or its name; "" for pages of earlier versions.
     heading: str = ""
+    # When the digest was composed, in UTC: "2026-11-21T07:00:00"; "" for pages of earlier versions.
     at: str = ""
+    # The month of that time in the zone of the subscription: "2026-11"; "" for pages of earlier
+    # versions.
     month: str = ""
 
 

@@ -83,23 +83,29 @@ class ReportedChange:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All about a stored paper; `libraries` are those that have it.
+    """All about a stored paper."""
 
-    `shared_keys` are the other papers that have one of its identifiers, `look_ups` how far services
-    were asked about it, `followed` what they said of it since a reader saved it, and `near` the
-    topics that it missed by little.
-    """
-
+    # The stored paper with its identifiers, records and changes.
     origin: Origin
+    # The topics that matched a revision of it, with the reasons as they are found now.
     topics: tuple[MatchedTopic, ...]
+    # The digests that have it, oldest first; not those that left it out for a library.
     digests: tuple[SentDigest, ...]
+    # The papers that were merged into it, oldest merge first.
     joined: tuple[Joined, ...]
+    # Decisions on names of its records, oldest first.
     rulings: tuple[Ruling, ...]
+    # The libraries that have it, out of those that may be shown, in alphabetical order.
     libraries: tuple[str, ...]
+    # The changes that subscriptions were sent, oldest first; () if none of these libraries has it.
     reported: tuple[ReportedChange, ...]
+    # The other papers that have one of its identifiers.
     shared_keys: tuple[SharedKey, ...]
+    # How far each service was asked to fill its gaps.
     look_ups: tuple[LookUp, ...] = ()
+    # The last answer of each service since a reader saved it.
     followed: tuple[FollowedAt, ...] = ()
+    # The `like:` topics that it missed by little: ten at most, the nearest first.
     near: tuple[NearTopic, ...] = ()
 
     @property

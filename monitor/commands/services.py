@@ -23,22 +23,29 @@ JOINED_LATELY = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class ServiceStatus:
-    """A service that is asked about papers: what it answered of late, and what waits for it.
+    """A service that is asked about papers: its answers in the last day, and what waits for it."""
 
-    The numbers are of papers in the last day but for `waiting`, which is all, and `spent_today`,
-    the requests since midnight UTC.
-    """
-
+    # The key in `look_up:`.
     name: str
+    # The name by which people know the service.
     title: str
+    # Its last answer was valid, or it was never asked.
     ok: bool
+    # Papers it was asked about in the last day, and those it will be asked about again.
     asked: int
+    # Papers of these that it has, also if it added nothing.
     found: int
+    # Papers of these that it does not have, or whose title alone agrees.
     not_found: int
+    # Papers of these for which it has a record of another work.
     contradicted: int
+    # All papers that wait for their turn.
     waiting: int
+    # Requests since midnight UTC; one may be about several papers.
     spent_today: int
+    # The most requests a day: a setting, else the default of the service.
     a_day: int
+    # The error of the last attempt, "" while `ok`.
     error: str
 
 
@@ -70,21 +77,27 @@ class LookUpStatus:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingStatus:
-    """The server of embeddings: the papers that it was asked about in the last day, and others.
+    """The server of embeddings: its answers in the last day, and what waits for it."""
 
-    `answered` and `given_up` are of these, `added` the papers that the model added to topics.
-    `waiting` counts all papers without a vector yet, `spent_today` the requests since midnight UTC.
-    """
-
+    # The name in the configuration.
     model: str
+    # Its last answer was valid, or it was never asked.
     ok: bool
+    # Papers it was asked about in the last day, and those it will be asked about again.
     asked: int
+    # Papers of these that have a vector.
     answered: int
+    # Papers of these whose last attempt failed.
     given_up: int
+    # Matches that models added in the last day; a paper counts once for each topic.
     added: int
+    # All papers that wait for their turn.
     waiting: int
+    # Requests since midnight UTC; one is about several papers.
     spent_today: int
+    # The most requests a day, a setting.
     a_day: int
+    # The error of the last attempt, "" while `ok`.
     error: str
 
 

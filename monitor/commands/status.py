@@ -59,21 +59,29 @@ from monitor.store.topics import matches, subscriptions
 
 
 class SourceStatus(msgspec.Struct, frozen=True):
-    """A source, the last attempt to read it, and how many of its records could not be decided.
+    """A source, the last attempt to read it, and how many of its records could not be decided."""
 
-    `entries` counts those of a library or reference list.
-    """
-
+    # The key in the configuration.
     name: str
+    # The outcome of the last attempt (`RunOutcome`), or "never read".
     outcome: str
+    # The end of the last attempt, None if there was none.
     last_run: datetime | None
+    # Records read in the last 24 hours, known ones among them.
     seen: int
+    # Papers of the last 24 hours that no source had reported before.
     new: int
+    # None unless the last attempts failed.
     failing_since: datetime | None
+    # The error of these attempts, in one line; "" if they did not fail.
     error: str
+    # Its other open incidents, and gaps found in the last 24 hours.
     troubles: tuple[SourceWarning, ...]
+    # Records that are kept to be tried again.
     undecided: int
+    # The setting, which decides whether `entries` are counted.
     role: Role = Role.NEWS
+    # The works in a library or reference list; 0 for a source of news.
     entries: int = 0
 
     @property
@@ -83,19 +91,25 @@ class SourceStatus(msgspec.Struct, frozen=True):
 
 
 class SubscriptionStatus(msgspec.Struct, frozen=True):
-    """A subscription: what is due next, what was sent last, and why nothing was sent.
+    """A subscription: the digest that is due next, the last one, and why nothing was sent."""
 
-    `waiting` counts papers for the next digest, and `changes` those of references.
-    """
-
+    # The key in the configuration.
     name: str
+    # The setting, by its name in the tz database.
     timezone: str
+    # When the next digest comes, or why none does.
     upcoming: NextDigest
+    # The period of the newest digest, even of one without papers; "" before the first.
     last_period: str
+    # The number of papers of that digest.
     last_papers: int
+    # Papers for the next digest; 0 until the subscription is active in the store.
     waiting: int
+    # Changes of references for the next digest.
     changes: int
+    # A sentence on the last digest: what was sent, or why nothing was.
     why: str
+    # The first day after a pause, None if there is no pause now.
     paused_until: date | None = None
 
     @property
@@ -130,16 +144,25 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """The state of everything; `warnings` are likely mistakes, which stop nothing."""
+    """The state of everything."""
 
+    # There are no `problems`; `warnings` do not count.
     ok: bool
+    # All sources, in the order of the configuration.
     sources: tuple[SourceStatus, ...]
+    # All subscriptions, or those that were asked for.
     subscriptions: tuple[SubscriptionStatus, ...]
+    # The number of deliveries by `DeliveryState`; a state without any is missing.
     deliveries: dict[str, int]
+    # Those that the store shows first, then parked topics, templates and a full disk.
     problems: tuple[Problem, ...]
+    # The number of stops and pauses of recipients in force.
     suppressions: int
+    # Likely mistakes, which stop nothing.
     warnings: tuple[str, ...] = ()
+    # None where no service is asked about papers.
     look_up: LookUpStatus | None = None
+    # None where no server of embeddings is asked.
     embeddings: EmbeddingStatus | None = None
 
 

@@ -34,27 +34,42 @@ class Trouble(StrEnum):
 
 
 class SubscriptionReport(msgspec.Struct, frozen=True):
-    """Who gets what and when; `last` is None before the first digest.
+    """A subscription with its recipients and times.
 
-    `stopped` are the suppressions of its recipients; `waiting` counts papers for the next digest,
-    and `changes` those of references.
+    `waiting` and `changes` are 0 until `count_waiting` counts them.
     """
 
+    # The key in the configuration.
     name: str
+    # The setting, else the name.
     title: str
+    # Names of topics, with "*" written out.
     topics: tuple[str, ...]
+    # The recipients on all channels, each once.
     recipients: tuple[str, ...]
+    # The names of its channels; "email" for its own addresses.
     channels: tuple[str, ...]
+    # As the configuration writes it.
     schedule: str
+    # The setting, by its name in the tz database.
     timezone: str
+    # When the next digest comes, or why none does.
     upcoming: NextDigest
+    # The last digest that had news and was not superseded; None before the first.
     last: ListedDigest | None
+    # Papers for the next digest.
     waiting: int
+    # Stops and pauses of its recipients, for this subscription or for all.
     stopped: tuple[Suppression, ...]
+    # The first day after a pause of the whole subscription, None if there is no pause now.
     paused_until: date | None
+    # In the order of `Trouble`, each once.
     troubles: tuple[Trouble, ...]
+    # The names of libraries whose papers are watched.
     guard: tuple[str, ...] = ()
+    # The names of libraries whose papers are marked or left out.
     libraries: tuple[str, ...] = ()
+    # Changes of references for the next digest.
     changes: int = 0
 
     @property

@@ -100,22 +100,29 @@ class Environment:
 
 @dataclass(slots=True)
 class Written:
-    """The content of the files. `values` has the variables put in, `as_written` has not.
+    """The content of the configuration file, and of those that it includes."""
 
-    `put_in` says, for a value with variables, what each `${NAME}` of it stood for; `settled` are
-    values that already have a fault. `parked` are the faults of topics that are in force.
-    """
-
+    # The main file, which includes the others. A fault without a place is reported at its begin.
     file: Path
+    # The variables that values refer to.
     environment: Environment
+    # The bytes of `file` alone, b"" if they could not be read.
     text: bytes = b""
+    # The sections as mappings, lists and texts, with the variables put in.
     values: dict[str, Any] = field(default_factory=dict)
+    # The file and line of each value, and of each mapping and list.
     places: dict[Where, Place] = field(default_factory=dict)
+    # The values that refer to variables, as the files have them.
     as_written: dict[Where, str] = field(default_factory=dict)
+    # For each value that refers to variables, the text that each `${NAME}` in it stood for.
     put_in: dict[Where, Mapping[str, str]] = field(default_factory=dict)
+    # The faults found so far; any of them refuses the configuration.
     faults: list[Fault] = field(default_factory=list)
+    # Likely mistakes found so far.
     warnings: list[Fault] = field(default_factory=list)
+    # Values that could not be read: no further fault is added for them, or for values within.
     settled: set[Where] = field(default_factory=set)
+    # The fault of each topic that is refused, but active in the store; it is not in `faults`.
     parked: dict[str, Fault] = field(default_factory=dict)
 
     def place(self, where: Where) -> Place:

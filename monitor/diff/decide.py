@@ -102,14 +102,19 @@ MAX_TEXTS = 5
 
 @dataclass
 class _Chunk:
+    # The context of all records of the chunk.
     context: DecisionContext
+    # New papers without a date, those of earlier chunks among them.
     undated: int
+    # One decision for each record so far. Positions are those in this list.
     decisions: list[Decision] = field(default_factory=list)
-    # The positions of the records with each key, and in each block.
+    # The positions of the records with each key.
     positions: dict[Key, list[int]] = field(default_factory=lambda: defaultdict(list))
+    # The positions of the records in each block.
     blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    # The positions of the records of each paper, and the stored candidates.
+    # The positions of the records of each paper.
     records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
+    # The stored papers that records of the chunk are of, by id.
     stored: dict[int, Candidate] = field(default_factory=dict)
     # The positions of reports of retractions.
     reports: list[int] = field(default_factory=list)

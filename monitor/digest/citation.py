@@ -45,21 +45,25 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The facts of a reference beside its title.
+    """The facts of a reference beside its title."""
 
-    `venue` is the journal, the proceedings, the university or the institution; `server` is where a
-    preprint is. `date` is (2024, 10, 7), (2024, 10), (2024,) or (), as far as it is known.
-    `arxiv_class` is the first category at arXiv.
-    """
-
+    # The kind of work, found as `work_type` says.
     type: WorkType
+    # In the order of the record, each with the parts of the name that are known.
     authors: tuple[Author, ...] = ()
+    # The journal, the proceedings, the university or the institution; "" for a preprint server.
     venue: str = ""
+    # The server of a preprint, "" for other works.
     server: str = ""
+    # (2024, 10, 7), (2024, 10), (2024,) or (), as far as it is known.
     date: tuple[int, ...] = ()
+    # The DOI of the preprint or of the publication, as `type` says; else the first one.
     doi: str = ""
+    # The arXiv id, also of a paper that was published since.
     arxiv: str = ""
+    # The first category at arXiv, "" without an arXiv id.
     arxiv_class: str = ""
+    # The PubMed id, "" for none.
     pmid: str = ""
 
     @property

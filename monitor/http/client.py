@@ -72,24 +72,36 @@ class NotTheRestError(FetchError):
 class HttpClient:
     """Fetches for all sources of a process; thread-safe.
 
-    Processes that share `gate_dir` share the hosts' gates. Proxies are taken from the
-    environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY), certificates from
-    SSL_CERT_FILE where it is set. `contact` is sent to every server; sources also send it
-    where a service asks for it elsewhere. Once `stopping` is set, fetches end within seconds
-    with a DeferredError. Forms are posted to their end: a refresh token may be valid only once.
+    Proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY),
+    certificates from SSL_CERT_FILE where it is set. Forms are posted to their end: a refresh token
+    may be valid only once.
     """
 
+    # The version of Paper Monitor, sent in User-Agent.
     version: str
+    # The folder of the hosts' gates: processes with one folder take turns at a host.
     gate_dir: Path
-    gate_owner: int = 0  # root, who may own that folder anyway
+    # The account that may own that folder, beside this one and root (0).
+    gate_owner: int = 0
+    # The setting `contact`, sent in User-Agent, "" for none. Sources also send it where a service
+    # asks for it elsewhere.
     contact: str = ""
+    # The pauses that servers asked for, and addresses that moved; the default remembers none.
     memory: Memory = field(default_factory=Memory)
+    # The folder for files that `save` writes, None for that of temporary files.
     downloads: Path | None = None
+    # Once it is set, fetches end within seconds with a DeferredError.
     stopping: threading.Event = field(default_factory=threading.Event)
+
+    # Returns seconds of a clock that is never set, for deadlines.
     monotonic: Callable[[], float] = time.monotonic
+    # Returns seconds since 1970, for dates in headers and the distance of requests.
     wall: Callable[[], float] = time.time
+    # Waits for some seconds between two requests to a host.
     sleep: Callable[[float], None] = time.sleep
+    # Returns the addresses of a host and port in the order they should be tried.
     resolve: Callable[[str, int], list[str]] = resolve
+    # Opens connections to addresses that were checked.
     dialler: httpcore.NetworkBackend = field(default_factory=httpcore.SyncBackend)
 
     def __post_init__(self) -> None:

@@ -22,23 +22,33 @@ DEADLINE = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A GET from redirect to redirect, or a POST of a `form` or JSON, of which none is followed.
+    """A GET from redirect to redirect, or a POST of `form` or `json`, which follows none."""
 
-    `file` already has the first `begin` bytes of what the server calls `tag`.
-    """
-
+    # The address to ask now, which a redirect replaces. It may have a user and a password.
     url: httpx.URL
+    # The `etag` and `last_modified` of an earlier response; the answer may be 304 with them.
     validators: Mapping[str, str] = field(default_factory=dict)
+    # As in `Limits`; not in `repr`, since they may hold keys.
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # As in `Limits`; a redirect to another server ends it.
     allow_private: bool = False
+    # The most bytes of the decoded body, those before `begin` among them.
     max_bytes: int = MAX_BYTES
+    # As in `Limits`.
     deadline: timedelta = DEADLINE
+    # As in `Limits`.
     apart: timedelta = timedelta(0)
+    # As in `Limits`.
     stays: bool = False
+    # The file that gets the body; None to keep it in memory.
     file: BinaryIO | None = None
+    # The number of bytes that `file` already has; only the rest is requested (Range).
     begin: int = 0
+    # The server's name for the content that these bytes are of (If-Range).
     tag: str = ""
+    # Names and values to post; not in `repr`, since they may be secrets.
     form: Mapping[str, str] | None = field(default=None, repr=False)
+    # Encoded JSON to post; not in `repr`.
     json: bytes | None = field(default=None, repr=False)
 
     @property

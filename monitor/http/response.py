@@ -98,22 +98,27 @@ _CONTENT_RANGE = re.compile(r"bytes (?P<begin>\d{1,18})-(?P<last>\d{1,18})/(?P<s
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A usable answer: status 200, or 304 (not modified) with no content.
+    """A usable answer."""
 
-    `content` is decoded; `complete` is false when the connection ended before the body did.
-    `validators` (etag, last_modified) are empty when they must not be kept. `lifetime` is for how
-    long it says that it stays as it is; `tag` names it surely enough to ask for the rest of it.
-    `date` is the server's clock, for the answer to a form.
-    """
-
+    # 200, 304 (not modified, without content), or 206 for the rest of a file. For a form also 400,
+    # 401 and 403, whose content explains them (RFC 6749, 5.2).
     status: int
+    # The address after all redirects.
     url: str
+    # The decoded body; b"" if a file got it.
     content: bytes = b""
+    # The header, "" where it is missing.
     content_type: str = ""
+    # `etag` and `last_modified`, {} when they must not be kept; of a 304 those that were sent.
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    # False when the connection ended before the body did.
     complete: bool = True
+    # How long the answer says that it stays as it is, a day at most.
     lifetime: timedelta = timedelta(0)
+    # A strong ETag or the Last-Modified, by which the rest of the body can be asked for; "" for
+    # none.
     tag: str = ""
+    # The server's clock (Date), only in the answer to a form.
     date: str = ""
 
 

@@ -30,33 +30,42 @@ UNLIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence for and against one work; None where one of two records gives no value.
+    """The evidence for and against one work; None where one of two records gives no value."""
 
-    `one_conference`: the venues are of one series of conferences, `two_conferences`: of two;
-    `published`: neither may be a draft of the other; `no_place`: neither has a venue or the
-    identifier of a preprint; `cut`: the venue was cut out of a citation. `abstract` is the share of
-    the shorter abstract's pairs of words that the longer has, `terms` of its rare words,
-    `new_passages` of its passages that the longer lacks, measured only with `no_place`;
-    `same_numbers`: their abstracts have the same numbers, compared only where the titles' differ.
-    `other_subject`: each title has a rare word that is in its abstract, too, and nowhere in the
-    other record. `conflict` is a scheme in which no identifier of the two is the same, else "".
-    """
-
+    # The likeness of the titles.
     title: Likeness
+    # None if one record names none.
     authors: Agreement | None
+
+    # True if the venues are of one series, False if of two, None if that is not clear.
     series: bool | None
+    # One venue is a conference, the other a journal.
     two_publications: bool
+    # The venues are of one series of conferences.
     one_conference: bool
+    # The venues are of two series of conferences; workshops do not count.
     two_conferences: bool
+    # Neither record may be a draft of the other.
     published: bool
+    # Neither record has a venue or the identifier of a preprint.
     no_place: bool
+    # A venue was cut out of a citation, which may cite any version of the work.
     cut: bool
+    # The difference of the years of the records, else of their venues.
     years_apart: int | None
+
+    # The share of the shorter abstract's pairs of neighbouring words that the longer has; None if
+    # one has fewer than `TELLING_WORDS`.
     abstract: float | None
+    # The share of the rare words of the abstract with fewer that the other has; None as `abstract`.
     terms: float | None
+    # The share of the shorter abstract's passages that the longer lacks; 0 unless `no_place`.
     new_passages: float
+    # The abstracts have the same numbers; False unless those of the titles differ.
     same_numbers: bool
+    # Each title has a rare word that is in its abstract, too, and nowhere in the other record.
     other_subject: bool
+    # A scheme in which the records have only different identifiers, "" for none.
     conflict: str = ""
 
 

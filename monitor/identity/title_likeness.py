@@ -37,33 +37,51 @@ _LEADING = frozenset(("for", "of", "on", "to"))
 class Likeness:
     """How alike two titles are.
 
-    `letters` and `sorted` are shares of letters that agree, in order and with the words sorted;
-    `ends` of the shorter with as much of the longer's begin or end;
-    `core` the same of the pieces that agree best, between two signs; `covered` the share of the
-    shorter title's words, by rarity, that the other has. `alone` is what one says and the other
-    does not, by rarity, `either` what both do: words swapped. `subtitled`: one is the other with
-    a subtitle added; `preceded`: with something before it ("Overview of ..."); `another`: one says
-    that it is another work. `other_year` is of two years that the titles name, `other_bound` of
-    two limits ("<1MB").
+    Shares are from 0 to 1; weights are sums of the rarities of words. The defaults, but for
+    `shared`, are those of equal titles.
     """
 
+    # They have the same letters in order, whatever signs and spaces are between them.
     equal: bool
+    # One is the other with a subtitle added.
     subtitled: bool = False
+
+    # The share of letters that agree, in order.
     letters: float = 1.0
+    # The share of letters that agree with the words of both sorted.
     sorted: float = 1.0
+    # The share of letters that agree in the most alike pieces, each up to or from a sign.
     core: float = 1.0
+    # The share of letters that the shorter title has in common with as much of the longer one's
+    # beginning or end.
     ends: float = 1.0
+    # The share, by weight, of a title's words that the other has, for the title with the higher
+    # share.
     covered: float = 1.0
+    # The weight of a title's words that the other has, for the title with the higher weight.
     shared: float = 0.0
+    # The weight of the words that the other title lacks, for the title with the higher weight.
+    # Words of authors and venue and of notes do not count.
     alone: float = 0.0
+    # The same for the title with the lower weight: both have words of their own, so some were
+    # swapped.
     either: float = 0.0
+
+    # They are two parts of a series, or one is a part whose number the other lacks.
     other_part: bool = False
+    # Each has a number, count or year that the other lacks.
     other_number: bool = False
+    # Both name years, and no year in common.
     other_year: bool = False
+    # Both name limits ("<1MB"), and different ones.
     other_bound: bool = False
+    # One alone is about another work ("Comment on ...").
     about: bool = False
+    # A word or number says that one is another work: "revisited", "offline" for "online", "II".
     another: bool = False
+    # Both return with every issue ("Editorial"), or one does and the other is nearly the same.
     column: bool = False
+    # One is the other with something before it ("Overview of ...").
     preceded: bool = False
 
     @property

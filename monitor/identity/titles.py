@@ -143,25 +143,39 @@ WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class Title:
-    """A title prepared for comparison: folded words in order, as a set, and joined.
+    """A title prepared for comparison."""
 
-    `part` is its number as a part; `number` is one that only signs set off ("Agents, II").
-    """
-
+    # The folded words in order, in American spelling.
     words: tuple[str, ...]
+    # The same words as a set.
     distinct: frozenset[str]
+    # The same words joined.
     letters: str
+    # The first letters of the words, to find those that an abbreviation stands for.
     firsts: str
+    # The same words sorted and joined.
     sorted: str
+    # The sum of the rarities of `distinct`.
     weight: float
+
+    # Digits, ordinals and Roman numerals; no years, which catalogues add.
     numbers: frozenset[str]
+    # Numbers with what they count: (arms, 2) of "two arms", (d, 3) of "3D".
     amounts: frozenset[tuple[str, str]]
+    # The words from "1900" to "2099".
     years: frozenset[str]
+    # The limits that it names: "1MB" of "<1MB".
     bounds: frozenset[str]
+    # Its number as a part, volume, chapter or lecture, "" for none.
     part: str
+    # A number that only signs set off ("Agents, II"), "" for none.
     number: str
+
+    # All of its words may be in a title that returns with every issue ("Editorial").
     column: bool
+    # It has a word of a work about a work ("Comment", "Erratum").
     about: bool
+    # As it was written, but for notes on form and place; `pieces` are found in it.
     text: str
 
     @cached_property

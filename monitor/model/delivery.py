@@ -38,40 +38,64 @@ TEST = "@test "
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One part of one digest for one recipient on one channel.
+    """One part of one digest for one recipient on one channel."""
 
-    `part` counts those for this recipient from 0; `parent` is the provider reference of the first,
-    for channels that thread. `rendered` is what was frozen when the digest was composed;
-    `changed_at` is since when `state` is what it is. `handed_off_at` is when the last byte of its
-    first hand-off without a clear result was sent: it may have arrived then. Sending it again by
-    hand resets this. `resent` means that it is not handed off once more automatically: that was
-    done, refused permanently, or given up. `withheld_at` is since when its recipient does not want
-    it, `composed_at` when the digest was composed, and `address_refused_at` when the server first
-    said that the address does not exist.
-    """
-
+    # The number that `deliveries` shows. A recipient's parts are sent in the order of their ids.
     id: int
+    # The row of `digest`; notices to the operator and tests have one, too.
     digest_id: int
+    # A name in the configuration, or one that begins with `NO_SUBSCRIPTION`: see `is_digest`.
     subscription: str
+    # As in `Digest`. Of a notice: the number of the incident, and whether it began or ended.
     period: str
+    # The name in the configuration, or "email" for the addresses of a subscription.
     channel: str
+    # A mail address; on other channels the name of the channel, a folder or a Slack channel.
     recipient: str
+    # Counted from 0 for this recipient. The column of this name numbers the bodies of the channel.
     part: int
+
+    # Changed only by `outbox`, on condition that the row is still in the state that was read.
     state: DeliveryState
+    # Counts recorded outcomes; an attempt that an outage of the channel cut off is not counted.
     attempts: int
+    # The Message-ID of a mail (RFC 5322, 3.6.4), the same in each attempt. Other channels send it,
+    # or its random part, so that a receiver can recognise a repetition.
     message_id: str
+    # When the delivery was planned: with the digest, or later if its text was split or rendered
+    # again.
     created_at: datetime
+    # The earliest time of the next attempt or, while the outcome is unknown, of the next look for
+    # the message. None for at once, and where nothing follows.
     next_attempt_at: datetime | None
+    # The text as it was frozen with the digest, the same in each attempt; empty in lists of
+    # deliveries.
     rendered: Rendered
+    # The `reference` of the recipient's first part, for channels that thread; "" for the first
+    # part.
     parent: str = ""
+    # The server's name for the message, or the path of a page; "" where it gave none.
     reference: str = ""
+    # An explanation by the last attempt, "" for none. A sent page has one if the index was not
+    # written.
     error: str = ""
+    # The id of the lock of the process that has claimed the delivery, "" while it is not claimed.
     owner: str = ""
+    # No further hand-off is automatic: one was repeated already, was refused permanently, or was
+    # given up.
     resent: bool = False
+
+    # When the last byte of the first hand-off without a clear result was sent: the message may have
+    # arrived then. Sending it again by hand sets this to the time of that request.
     handed_off_at: datetime | None = None
+    # When `state` was set.
     changed_at: datetime | None = None
+    # Since when the recipient does not want it (`Suppression`), or has all of it from other
+    # subscriptions.
     withheld_at: datetime | None = None
+    # When its digest was composed.
     composed_at: datetime | None = None
+    # When the server first said that the address does not exist; None if it never did.
     address_refused_at: datetime | None = None
 
     @property

@@ -90,41 +90,56 @@ BY_SCORE = Placed()
 class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     """One paper of a digest: it stands once, under its best topic, and names the others.
 
-    One that is `late` came so long before its digest that its title is enough. `also` are other
-    titles under which it was seen. `source_titles` are what people call its sources, empty where
-    all papers have the same one, None as in older digests; `search` is the site (see
-    `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
-    a revision shown in full what it changed. `excerpt_rule` is the rule (see
-    `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
-    counts the last lists of its sources. `owned`: it is in a library of the subscription. Of a
-    withdrawal, `withdrawn_by` is its source, None in older digests. `unmarked` are the matched
-    words that every title of its group has: they are not marked. `note` is what a site adds to its
-    record, with a line only if it may be shown. Of `paper`, what it lacked may be `from_library`.
-
     Fields with their defaults are not stored.
     """
 
+    # The number in the store when the digest was composed; a merge may have changed it since.
     paper_id: int
+    # The number, from 1, of the newest change that the digest reports; servers count versions of
+    # their own.
     revision: int
+    # If several changes were not sent before, the first of withdrawn, new, older and revised.
     kind: ChangeKind
+    # The texts as the digest shows them: formulas in Unicode, long texts cut, no abstract if the
+    # paper is listed by title. Empty once clean-up has removed them.
     paper: Paper
+    # When its first source had the paper; shown if neither record nor list has a date.
     first_seen: datetime
+    # The names of its sources in the configuration, in alphabetical order.
     sources: tuple[str, ...]
+    # The score by the best topic, from 0 to 7.5: see `monitor.match.meaning.explain.score`.
     score: float
+    # The topics that found it, best first; without reasons if the paper is listed by title.
     matched: tuple[TopicWhy, ...]
+    # It came so long before the digest, as during an outage, that its title is enough.
     late: bool = False
+
+    # Other titles, of records that were recognised as this paper by likeness.
     also: tuple[OtherTitle, ...] = ()
+    # The shown names of its sources; empty where all papers have the same one, None in older
+    # digests.
     source_titles: tuple[str, ...] | None = None
+    # The site (see `monitor.digest.links`) on which it is searched for where nothing leads to it.
     search: str = ""
+    # Its place by readers' ratings; `BY_SCORE` where these are not in use.
     placed: Placed = BY_SCORE
+    # The changes of a revision that is shown in full.
     revised: Revision | None = None
+    # The LaTeX of formulas, for pages, which show MathML; none for a formula of one sign.
     formulas: tuple[Formula, ...] = ()
+    # The rule (see `monitor.digest.excerpt`) that chooses its excerpt; 0 in older digests.
     excerpt_rule: int = 0
+    # The number of its lists of 30 days, up to the last of them.
     lists: int = 0
+    # It is in a library of the subscription, whose setting is `owned: mark`.
     owned: bool = False
+    # The source that reports a withdrawal; None in older digests.
     withdrawn_by: WithdrawnBy | None = None
+    # Matched words that every title of its group has: they are not marked.
     unmarked: tuple[str, ...] = ()
+    # Words of a site about the paper; with a line only where title and abstract bear it out.
     note: SiteNote | None = None
+    # The parts of `paper` that a library of the readers gave, as its sources did not.
     from_library: FromLibrary | None = None
 
     @property
@@ -194,42 +209,59 @@ class LibraryEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of a reference: the paper as libraries have it, with the identifiers of all.
+    """A change of a reference, or of a paper that a reader saved.
 
-    Two events of one kind and work are one if they share something of `identity`. `before` and
-    `after` are what is replaced and what replaces it, or the notice; `dated` is its day, month or
-    year in ISO 8601 (`3 March 2026` in older digests), `url` its page, `venue` and `doi` those of
-    the notice or publication, `text` what the notice says. `title_after` is another title of a new
-    version or of the record. `others` are later reports of it. Of a publication that no identifier
-    leads to `perhaps` is true, and `title_after` its title. One that is `void` was mistaken: it is
-    not sent, and the same report is no new event. A correction goes to an `audience` of
-    subscriptions alone. `entries` are those of the readers' libraries, in digests alone. A change
-    of a paper that a reader saved, number `saved` of the store, is for that `reader` of the
-    `audience` alone, a name in small letters.
-
-    Fields with their defaults are not stored.
+    Two events of one kind and work are one if they share something of `identity`. Fields with their
+    defaults are not stored.
     """
 
+    # The kind, without the doubt of `perhaps`: see `change_name`.
     change: ReferenceChange
+    # The paper as libraries have it, without an abstract, with the identifiers of all of them.
     work: Paper
+    # Names of a report: "doi:10.1/x", "paper:7", "record:NAME" or "mark:SOURCE:NAME"; of a new
+    # version its number. "" is for changes that a work can have only once.
     identity: tuple[str, ...]
+    # When the change was recorded; `dated` is when it happened.
     at: datetime
+    # The name of a source or service; in digests, its title.
     source: str
+
+    # The preprint ("arXiv 2401.01234") or version that is replaced or withdrawn; "" for none.
     before: str = ""
+    # The publication ("in Nature, doi:10.1/x") or version that replaces it. Of a notice: its
+    # identifier, else its title.
     after: str = ""
+    # The day, month or year of the notice or publication in ISO 8601 (`3 March 2026` in older
+    # digests).
     dated: str = ""
+    # The page of the notice or publication.
     url: str = ""
+    # A title that differs from that of `work`: of a new version, of the record that reports a
+    # withdrawal, or of a publication that is only supposed (`perhaps`).
     title_after: str = ""
+    # No identifier leads to the publication: title and authors alone suggest it.
     perhaps: bool = False
+    # The row of `reference_event`, 0 until the event is stored.
     id: int = 0
+    # Further reports of the same change, which count if this one is withdrawn; digests have none.
     others: tuple[ReferenceEvent, ...] = ()
+    # The report was mistaken: it is not sent, and the same report is no new event.
     void: bool = False
+    # Subscriptions, if the event is for these alone: those that were sent a mistake, or those of
+    # `reader`. Otherwise it is for all that guard a library with the work.
     audience: tuple[str, ...] = ()
+    # The journal of the notice or publication, in the words of the record.
     venue: str = ""
+    # The DOI of the notice or publication, normalised.
     doi: str = ""
+    # The beginning of the notice, or the reasons for it that a site lists.
     text: NoticeText | None = None
+    # The entries of the readers' libraries; set in digests alone.
     entries: tuple[LibraryEntry, ...] = ()
+    # The name, in small letters, of the only reader that the event is for; "" for all readers.
     reader: str = ""
+    # The number of the paper that `reader` saved, 0 for a change of a reference.
     saved: int = 0
 
     @property
@@ -304,20 +336,25 @@ class SourceWarning:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """The readings of one source between two digests.
+    """The readings of one source between two digests."""
 
-    `failing_since` and `error` are set while the last attempts failed; `title` is its shown name.
-    One that does not `announces` papers was asked about references.
-    """
-
+    # The name in the configuration.
     source: str
+    # The sum of `Run.seen`: known papers are counted, too.
     seen: int
+    # The sum of `Run.new`: papers that no source had reported before.
     new: int
+    # The end of the last run that did not fail, even if it was before this time; None for none.
     last_read: datetime | None
+    # Set while the last attempts failed, with `error`.
     failing_since: datetime | None = None
+    # The error of these attempts, in one line.
     error: str = ""
+    # Its other open incidents, and the gaps that were found in this time.
     troubles: tuple[SourceWarning, ...] = ()
+    # The name that people know, "" to show that of the configuration.
     title: str = ""
+    # False for a source that was asked about references alone.
     announces: bool = True
 
 
@@ -345,27 +382,34 @@ class NextDigest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class AboutSubscription:
-    """The subscription of a digest, and the contact that removes a reader from it.
+    """The subscription of a digest, and the contact that removes a reader from it."""
 
-    `topics` are the titles of all its topics. `shares_recipients`: a recipient also gets the
-    digests of another subscription. `stop_url`, `view_url` and `rate_url` are pages where a
-    reader stops the digests, reads this one and rates papers, empty where there are none;
-    `archive_url` is its page for who may log in; `papers_url` is the beginning of the address of
-    each paper, on pages alone. `upcoming` is the digest after this one, None in older digests;
-    `guards`: it also has changes of the readers' references.
-    """
-
+    # The setting; "" where the name of the subscription is shown.
     title: str = ""
+    # The titles of all its topics, also of those without a paper in this digest.
     topics: tuple[str, ...] = ()
+    # As the configuration writes it.
     schedule: str = ""
+    # The first mail address of the operator, else the sender of mails.
     contact: str = ""
+    # A recipient also gets the digests of another subscription, so messages name this one.
     shares_recipients: bool = False
+
+    # The page on which a reader stops the digests; in mails alone, "" without `public_url`.
     stop_url: str = ""
+    # The page on which a reader sees this digest; in mails alone.
     view_url: str = ""
+    # The beginning of the addresses by which a reader rates papers; in mails, and on the page of
+    # `view_url`.
     rate_url: str = ""
+    # The beginning of the address of each paper; on the service's own pages alone.
     papers_url: str = ""
+    # The page of this digest for readers who may log in, "" without `public_url`.
     archive_url: str = ""
+
+    # The digest after this one; None in older digests.
     upcoming: NextDigest | None = None
+    # The digest also has changes of the readers' references.
     guards: bool = False
 
 
@@ -373,17 +417,24 @@ class AboutSubscription:
 class Digest:
     """The digest of one subscription for one period: frozen once it is in the store."""
 
+    # The name in the configuration; for notices and tests, see `monitor.model.delivery`.
     subscription: str
     # The scheduled local date; for cron and early digests, date and time; for `immediately`, a
-    # number.
+    # number. A subscription has one digest of each period.
     period: str
+    # The scheduled time; for `immediately` and early digests, the time of composing.
     due_at: datetime
+    # The zone of the subscription, by its name in the tz database.
     timezone: str
     # When the last digest was composed, None for the first.
     covers_from: datetime | None
+    # Papers, readings and recipients are those of this moment.
     composed_at: datetime
+    # In the order of their best papers, unless ratings or the setting `order` decide.
     groups: tuple[DigestGroup, ...]
+    # The sources that may have news for it, and those that are asked about its references.
     report: tuple[SourceReport, ...]
+
     # How many papers are shown in full, the best first.
     full: int = 25
     # How many papers did not fit and come next time.
@@ -392,25 +443,28 @@ class Digest:
     notes: tuple[str, ...] = ()
     # How many papers after the `full` ones are shown in a line each.
     titles: int = 60
+    # The settings as they were when it was composed.
     about: AboutSubscription = AboutSubscription()
     # Papers of earlier digests that are in lists again. They are not counted.
     returned: tuple[ReturnedPaper, ...] = ()
-    # The most papers that a message shows.
+    # The most papers that a message shows; None for as many as fit.
     at_most: int | None = None
-    # Changes of the readers' own papers; `more_references` others come next time.
+    # Changes of the readers' own papers, the most important first.
     references: tuple[ReferenceEvent, ...] = ()
+    # How many other changes come next time.
     more_references: int = 0
     # Papers (id, revision) that are not shown since a library of the subscription has them.
     left_out: tuple[tuple[int, int], ...] = ()
-    # It lists, for one recipient, what came while they had paused. It is not stored.
+
+    # It lists, for one recipient, the papers of a pause that has ended. It is not stored.
     was_missed: bool = False
-    # Those of `notes` that report no fault.
+    # The sentences of `notes` that report no fault.
     remarks: tuple[str, ...] = ()
-    # Papers to read first; they are among those in full of `groups`.
+    # Papers to read first; they are also in full in `groups`.
     lead: tuple[LeadPaper, ...] = ()
     # It was asked for between two slots, and neither takes the place of one.
     early: bool = False
-    # Clean-up removed the texts: its papers are as they are now.
+    # Clean-up removed the texts: its papers are shown as they are now. Set when it is read.
     texts_removed: bool = False
 
     @property
@@ -455,16 +509,26 @@ def best_papers(groups: Iterable[DigestGroup], count: int) -> list[DigestPaper]:
 
 
 class ListedDigest(msgspec.Struct, frozen=True):
-    """A digest as the archive lists it; `notices` of its papers are notices, as far as counted."""
+    """A digest as the archive lists it, without its content."""
 
+    # Lists are in this order; the next page of a list begins below it.
     id: int
+    # A name that the configuration may no longer have.
     subscription: str
+    # As in `Digest`; the address of its page ends in it.
     period: str
+    # As in `Digest`.
     due_at: datetime
+    # As in `Digest`.
     composed_at: datetime
+    # The papers of all groups, also those that messages leave to the archive.
     papers: int
-    changes: int  # of references
+    # The number of changes of references.
+    changes: int
+    # It reached no recipient, and a later digest has its papers.
     superseded: bool
+    # How many of `papers` are notices; 0 unless `with_notices` counted them, and once texts are
+    # removed.
     notices: int = 0
 
     @property

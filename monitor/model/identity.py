@@ -35,31 +35,37 @@ class Authority(Enum):
 
 
 class IncomingPaper(msgspec.Struct, frozen=True):
-    """A paper with what it can be recognised by.
+    """A paper with all that it can be recognised by."""
 
-    `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
-    name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
-    are numbers: near copies share at least one. `record_hash` changes with any text.
-    `about` are the normalised identifiers of what a notice or comment is about. `claims` says how
-    an identifier is known, where that is not a field; `contested` are those that clearly different
-    works have with equal claims: they prove no more than one in a link.
-    `retracted` says that the paper is withdrawn by a notice, and not by the record itself.
-    `former_names` are names that earlier versions gave the record, and others on its page.
-    `reports` is the record as its source gave it, where it may mark no paper as withdrawn.
-    """
-
+    # The record, or the report that it was made into; `withdrawn` also by a stored notice.
     paper: Paper
+    # Normalised identifiers (scheme, value), among them the link.
     keys: tuple[tuple[str, str], ...]
+    # The folded title. It leads to candidates and proves nothing.
     title_key: str
+    # The source's own name for the record, else its link, else a hash of its text.
     raw_id: str
+    # A hash of the words of title and abstract, after the version of the rule: "1:...". Hashes of
+    # two rules do not compare.
     fingerprint: str
+    # Numbers made of rare words and of the authors: near copies share at least one.
     blocks: tuple[int, ...] = ()
+    # A hash of all that the record says; None in a record that is only looked up.
     record_hash: int | None = None
+    # The normalised identifiers of the papers that a notice or comment is about.
     about: tuple[tuple[str, str], ...] = ()
+    # Those of `keys` that clearly different works have with equal claims: they prove no more than
+    # one in a link.
     contested: tuple[tuple[str, str], ...] = ()
+    # How an identifier is known, where that is not a field.
     claims: Mapping[tuple[str, str], Claim] = {}
+    # A notice made the paper withdrawn, and not the record itself.
     retracted: bool = False
+    # The names that versions up to 0.1 gave it: without a part of its link, so that others on its
+    # page may have the same.
     former_names: tuple[str, ...] = ()
+    # The record as its source gave it, where it may mark no paper as withdrawn; `paper` is the
+    # report then.
     reports: IncomingPaper | None = None
 
     def claim(self, pair: tuple[str, str]) -> Claim:
@@ -83,27 +89,34 @@ class SightingText(msgspec.Struct, frozen=True):
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """The last report of a paper by one source, and the document of the first one.
+    """The last report of a paper by one source, and the document of the first one."""
 
-    `past` are the last fingerprints before this one, the latest first; `recognised` is how the
-    paper was recognised when this source first reported it. `text` is None where it was not
-    loaded, and for records last read before texts were stored. `filled` are the fields that a
-    reference list filled in, such as "link"; empty for sources. `site_note` is what the site of the
-    source adds to its record.
-    """
-
+    # A name that the configuration may no longer have.
     source: str
+    # As in `IncomingPaper`; a very long one ends in its hash.
     raw_id: str
+    # The version in the last report, None where the source counts none.
     version: int | None
+    # How the last report announced it, as in `Paper`.
     announce: str
+    # The hash of the last report, as in `IncomingPaper`.
     fingerprint: str
+    # When the source first had the record; no date of the paper.
     first_seen: datetime
+    # When a reading last had it, changed or not.
     last_seen: datetime
+    # The name of the first document that had it, "" where it has none.
     document: str = ""
+    # Up to eight fingerprints before this one, the latest first: an earlier text again is no
+    # revision.
     past: tuple[str, ...] = ()
+    # The reasons when this source first reported it; () for the first record of a paper.
     recognised: Reasons = ()
+    # None where it was not loaded, and for records last read before texts were stored.
     text: SightingText | None = None
+    # The fields that a reference list filled in, such as "link"; empty for sources.
     filled: tuple[str, ...] = ()
+    # Words of this source's site, in the last record.
     site_note: SiteNote | None = None
 
 
@@ -163,27 +176,32 @@ class Effect(msgspec.Struct, frozen=True):
 class Decision(msgspec.Struct, frozen=True):
     """The decision what to write for one incoming paper.
 
-    `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,
-    `earlier_in_chunk` the position of an earlier decision of the same chunk that it repeats;
-    both None means a paper that the store has never seen. `news` is false for what is stored
-    silently; `text_changed_silently` means that the text is updated although it is no news.
-    `joins` are stored papers, and `twin_joins` papers of earlier decisions, that are proven to be
-    this one, too. `why` is the reason, `recognised` how a known paper was recognised.
-    `effect` is what a notice means for other papers. `filled` are the fields of the paper that this
-    record of a reference list fills in.
+    Without `paper_id` and `earlier_in_chunk`, the store has never seen the paper.
     """
 
+    # The record, or the report of a retraction that it was made into.
     keyed: IncomingPaper
+    # None when the paper is known and unchanged.
     kind: ChangeKind | None
+    # The stored paper that the record is of.
     paper_id: int | None = None
+    # The position of an earlier decision of the same chunk, whose paper it is of.
     earlier_in_chunk: int | None = None
+    # False for a record that is stored silently, as in a first reading.
     news: bool = True
+    # The reason, as `explain` shows it; stored with a change.
     why: str = ""
+    # The stored text is updated although that is no news.
     text_changed_silently: bool = False
+    # Stored papers that are proven to be this one, too.
     joins: tuple[int, ...] = ()
+    # Positions of earlier decisions whose papers are proven to be this one, too.
     twin_joins: tuple[int, ...] = ()
+    # How a known paper was recognised; () for a new one.
     recognised: Reasons = ()
+    # The changes of other papers that a notice means; None for other records.
     effect: Effect | None = None
+    # The fields of the paper that this record of a reference list fills in.
     filled: tuple[str, ...] = ()
 
 

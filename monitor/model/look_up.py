@@ -105,22 +105,31 @@ class JoinedPaper(msgspec.Struct, frozen=True):
 class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     """The answer of a service about a paper, and its effect.
 
-    `fields` and `schemes` of identifiers were filled in. `reasons` say
-    what speaks against a contradicted answer, `other` which stored paper does, `service` whose
-    answer does. Of a paper that a reader saved, `work` is its record when that was first noticed,
-    and `changes` what the answer reports of it.
+    Of a paper that a reader saved, only `work`, `changes` and `error` are set.
     """
 
+    # The record that may be of the paper, also if it fills nothing in.
     record: Paper | None = None
+    # The common ground of record and paper, beside the title.
     evidence: tuple[Evidence, ...] = ()
+    # The names of the fields that the record filled in.
     fields: tuple[str, ...] = ()
+    # The schemes of the identifiers that it filled in.
     schemes: tuple[str, ...] = ()
+    # The findings that speak against a contradicted answer.
     reasons: Reasons = ()
+    # The number of a stored paper that has an identifier of the answer, and is another work.
     other: int | None = None
+    # Why the last attempt brought no answer, "" once there is one.
     error: str = ""
+    # The records of this paper before it was joined with one that has an identifier of the answer.
     joined: JoinedPaper | None = None
+    # The record of the paper when the service was first to be asked about it: changes are those
+    # since.
     work: Paper | None = None
+    # All changes that the last answer reports, also those of earlier answers.
     changes: tuple[ReferenceEvent, ...] = ()
+    # The service whose earlier answer contradicts this one; "" where papers do.
     service: str = ""
 
 

@@ -85,53 +85,67 @@ class SiteNote(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A paper as one record of one source describes it. Only the title is required.
+    """A paper as one record of one source describes it. Only the title is required."""
 
-    `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
-    values; `announced` is when the source announced the paper, `announce` how
-    (new, cross, replace, ...); `raw_id` is the source's own name for the record. Sources
-    may give a `Month` or `Bound` as `published`; what is stored has `precision` "month" or "bound".
-    `listed` are lists that had it; their days are no dates of the paper.
-
-    `type` is what kind of publication it is, in small letters ("journal article", "preprint");
-    `RETRACTION`, `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper, whose
-    identifiers are in `about`, in the form of `keys`.
-
-    `keys_in_links` and `keys_in_text` are those of `keys` that were read out of a link or a running
-    text, in the same form; all others are fields of the record.
-
-    `links` are addresses of what belongs to it (code, project), `upvotes` those of its source.
-    `notices` are retractions, concerns and corrections that its record names. `site_note` is what
-    the site adds to its record; nothing is matched, searched or compared with it. `affiliations`
-    are the institutions of its authors, each once, in the words of the record.
-    """
-
+    # Without mark-up and without "RETRACTED:"; formulas are still LaTeX.
     title: str
+    # Written like the title. "" also where the record has "N/A", and once clean-up emptied it.
     abstract: str = ""
+    # In the order of the record, each name once.
     authors: tuple[str, ...] = ()
+    # The journal, conference, server or university, in the words of the record.
     venue: str = ""
+    # The year that the record gives; that of print may be long after `published`.
     year: int | None = None
+
+    # The date of the first version, else of print. Sources may give a `Month` or `Bound`; a stored
+    # date has a `precision`.
     published: datetime | None = None
+    # The date of the last version, or of the last change of the record: it differs by source.
     updated: datetime | None = None
+    # When the source announced the paper; None where it gives no such date.
     announced: datetime | None = None
+    # The page to which the title leads, "" where the record has none.
     url: str = ""
+    # As the record gives it: none is made from an identifier.
     pdf_url: str = ""
+    # Identifiers by scheme (arxiv, doi, openreview, pmid, s2, ...), a value or a tuple of values;
+    # normalised once they are stored.
     keys: Mapping[str, str | tuple[str, ...]] = {}
+    # Subjects and keywords of any scheme, each once.
     categories: tuple[str, ...] = ()
+    # How arXiv announced it (new, cross, replace, ...), "" where the record does not give that.
     announce: str = ""
+    # The number that its server gives, None where there is none.
     version: int | None = None
+    # True by its own record, or by a notice about it.
     withdrawn: bool = False
+    # The source's own name for the record, "" if it gives none.
     raw_id: str = ""
+    # The kind of publication, in small letters ("journal article", "preprint"). `RETRACTION`,
+    # `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper.
     type: str = ""
+    # The identifiers of that other paper, in the form of `keys`.
     about: Mapping[str, str | tuple[str, ...]] = {}
+    # Addresses of its code and project, by these names.
     links: Mapping[str, str] = {}
+    # The votes at its source, as last read; None where it counts none.
     upvotes: int | None = None
+    # The kind of date that `published` is, once stored: "month", "bound", or "" for a day.
     precision: str = ""
+    # Lists that had it; stored are the first, and those of the last 30 days. Their days are no
+    # dates of the paper.
     listed: tuple[ListedDay, ...] = ()
+    # Those of `keys` that were read out of a link. If they are neither here nor in `keys_in_text`,
+    # they are fields of the record.
     keys_in_links: Mapping[str, str | tuple[str, ...]] = {}
+    # Those of `keys` that were read out of a running text.
     keys_in_text: Mapping[str, str | tuple[str, ...]] = {}
+    # Retractions, concerns and corrections that its record names.
     notices: tuple[Paper, ...] = ()
+    # Words that the site adds to its record; nothing is matched, searched or compared with them.
     site_note: SiteNote | None = None
+    # The institutions of its authors, each once, in the words of the record.
     affiliations: tuple[str, ...] = ()
 
     def identifiers(self, scheme: str) -> tuple[str, ...]:

@@ -37,21 +37,25 @@ class AskedWorks:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Bytes as they came. `at` is the file's time or the time of the fetch.
+    """Bytes as they came."""
 
-    `complete` is false for a transfer that was cut; `validators` (etag, last_modified) are kept
-    only once the papers are; `lifetime` is how long the server says that it stays the same. `works`
-    are those that a service was asked about, None for other documents.
-    """
-
+    # A path, an address without password and query, or the request to an API; shown and stored.
     name: str
+    # Without the compression of HTTP; a packed file is still packed.
     content: bytes
+    # The file's time, or the time of the fetch.
     at: datetime
+    # The header of the response, "" for files.
     content_type: str = ""
+    # The address after redirects, the base of relative links; "" for files.
     url: str = ""
+    # `etag` and `last_modified`, or the state of an API; kept only once the papers are.
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    # False for a transfer that was cut.
     complete: bool = True
+    # How long the server or the feed says that it stays the same.
     lifetime: timedelta = timedelta(0)
+    # The works that a service was asked about, None for other documents.
     works: AskedWorks | None = None
 
 
@@ -89,19 +93,27 @@ class DumpCursor:
 class Dump:
     """A document that may be larger than memory, and is read in chunks.
 
-    `open` gives its stored bytes, packed or not; `size` counts them. When `modified`
-    (nanoseconds since 1970; None: unknown) and `size` are unchanged, so is the document. The other
-    fields are as in a Document.
+    When `modified` and `size` are unchanged, so is the document.
     """
 
+    # As in `Document`.
     name: str
+    # Returns the stored bytes from the first on, packed or not. Two readers of a download share a
+    # position.
     open: Callable[[], BinaryIO]
+    # As in `Document`.
     at: datetime
+    # The number of stored bytes.
     size: int
+    # Nanoseconds since 1970; None for a download, whose time is not known.
     modified: int | None = None
+    # As in `Document`.
     url: str = ""
+    # As in `Document`.
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
+    # As in `Document`.
     complete: bool = True
+    # As in `Document`.
     lifetime: timedelta = timedelta(0)
 
 
@@ -141,26 +153,36 @@ class RunOutcome(StrEnum):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One attempt at one document of one source, kept whatever came of it.
+    """One attempt at one document of one source, kept whatever came of it."""
 
-    `fresh` counts what this source had not reported before, even if others had; `set_aside` are
-    the first of what was rejected. `is_held`, which is not stored with it, says that a person has
-    to confirm it first.
-    """
-
+    # The name in the configuration.
     source: str
+    # Its name, None if the run failed before there was one, or found none.
     document: str | None
+    # FAILED while the run is open; the store has null then.
     outcome: RunOutcome
+    # The run is stored at this time, before anything is fetched.
     started: datetime
+    # None while the run is open.
     finished: datetime | None = None
+
+    # Records that gave a paper, also those that could not be decided.
     seen: int = 0
+    # Papers that no source had reported before, also those stored silently or as older.
     new: int = 0
+    # Revisions and withdrawals, also those that a notice reports.
     revised: int = 0
+    # Records that were no news of a known paper.
     known: int = 0
+    # Records that gave no paper, and those of `seen` that could not be decided.
     rejected: int = 0
+    # Papers that this source had not reported before, even if others had, and revisions.
     fresh: int = 0
+    # Why the run failed or is partial, "" for no error.
     error: str = ""
+    # The first 20 of the rejected records.
     set_aside: tuple[Rejected, ...] = ()
+    # A person has to confirm the reading first. It is not stored.
     is_held: bool = False
 
 
@@ -193,22 +215,27 @@ class FirstRun(StrEnum):
 
 
 class UndecidedRecord(msgspec.Struct, frozen=True):
-    """A record that raised an error when it was decided, kept to be tried again.
+    """A record that raised an error when it was decided, kept to be tried again."""
 
-    `text` is all of it as JSON, `record_hash` a hash of that without its dates, and `raw_id` the
-    source's name for it, or "". It would have been worth `first_run`. `version` is that of the
-    program that tried it last, at `tried_at`; `at` is when it was read first.
-    """
-
+    # The name in the configuration.
     source: str
+    # A hash of `text` without votes and dates, which may be those of the source's own run.
     record_hash: str
+    # The source's name for the record, else its link, or "".
     raw_id: str
+    # The name of the document in which it was read first.
     document: str
+    # All of the record as JSON, even values of a wrong type.
     text: str
+    # The type and message of the last error, 500 characters at most.
     error: str
+    # The version of the program that tried it last: another one tries it again.
     version: str
+    # The worth of the reading that had it; None after the first reading of the source.
     first_run: FirstRun | None
+    # When it was read first.
     at: datetime
+    # When it was tried last.
     tried_at: datetime
 
 

@@ -60,22 +60,25 @@ class LikeWords(msgspec.Struct, frozen=True):
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A stored question. Empty `sources` means all; `since` is how far a new topic looks back.
+    """A stored question. With `like` a paper must also be near to a text, by its `words`."""
 
-    `threshold` is the minimum total weight of the matched terms, 0 for none;
-    `synonyms` are the groups of words with one meaning that apply to its query. With `like` a
-    paper must also be near to a text, by its `words`; these are learned from the text alone where
-    they are not given.
-    """
-
+    # The key in the configuration.
     name: str
+    # As written, or made of the lists of terms in its settings; "" where `like` alone decides.
     query: str
+    # Names of the sources whose papers may match, in alphabetical order; empty for all.
     sources: tuple[str, ...] = ()
+    # The kinds of changes that match.
     news: frozenset[ChangeKind] = frozenset({ChangeKind.NEW})
+    # How far a new topic looks back.
     since: timedelta = timedelta(days=7)
+    # The minimum total weight of the matched terms, 0 for none.
     threshold: float = 0.0
+    # The groups of words with one meaning that apply to its query.
     synonyms: tuple[tuple[str, ...], ...] = ()
+    # None for a topic that is a query alone.
     like: LikeText | None = None
+    # The words learned from `like`; where they are not given, from its text alone.
     words: LikeWords | None = None
 
     @property

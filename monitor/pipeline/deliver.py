@@ -131,20 +131,36 @@ class Round:
     before the last byte leaves and before the next delivery is claimed.
     """
 
+    # The channels, and the owner that claims deliveries.
     runtime: Runtime
+    # The name of the outage group.
     group: str
+    # The names of the group's channels.
     names: Collection[str]
+    # The number of threads; 0 sends nothing.
     at_once: int
+    # How many deliveries are attempted, None for no limit.
     most: int | None
-    until: float | None  # by the monotonic clock
+    # The monotonic time after which no delivery is begun, None for no limit.
+    until: float | None
+    # The first success ends the round: the last hand-offs of the group had no clear outcome.
     until_sent: bool = False
+    # The ids of deliveries whose attempt has ended.
     attempted: list[int] = field(default_factory=list)
+
+    # Counts the deliveries that are begun, for `most`.
     _begun: Iterator[int] = field(default_factory=count)
+    # Deliveries that are claimed and not begun; the end of the round puts them back.
     _claimed: list[Delivery] = field(default_factory=list)
+    # Guards `_claimed`, the record of an outage, and the turns at a server with a limit a minute.
     _claiming: threading.Lock = field(default_factory=threading.Lock)
+    # Once it is set, no thread begins another delivery.
     _over: threading.Event = field(default_factory=threading.Event)
+    # A limit ended the round, so that deliveries may be left.
     _is_cut: bool = False
+    # An outage was recorded: it counts once, however many threads noticed it.
     _is_down: bool = False
+    # The error of that outage, with which waiting tests fail; "" for none.
     _outage_error: str = ""
 
     def __post_init__(self) -> None:

@@ -192,38 +192,54 @@ class ActiveConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """Everything that has a lifetime, opened and closed by `monitor.app`.
+    """Everything that has a lifetime, opened and closed by `monitor.app`."""
 
-    `services` are asked about papers, in their order. `active` remembers the topics of the last
-    configuration; `tokens` are those of a mail account
-    without a password; `keys` sign the links that readers get. `dns` returns the texts at a name;
-    `ahead` how far the machine's clock has run ahead of the time that has passed.
-
-    `not_before` holds the earliest time of the next message, by outage group and channel ("" for
-    the group). `unchanged` counts the readings of an hour that found nothing else.
-    """
-
+    # A changed configuration opens another runtime.
     settings: Settings
+    # The store; all threads use it.
     database: Database
+    # The lock of this process; its id names the claims, which are released once the lock is free.
     owner: Lock
+    # The time of schedules, first-seen dates and next attempts.
     clock: Clock
+    # The user's templates before those that are shipped.
     templates: Templates
+    # Shipped templates alone: for pages and notices, and where one of the user's fails.
     fallback_templates: Templates
+
+    # By name, in the order of the configuration.
     sources: Mapping[str, ConfiguredSource]
+    # Services that are asked about papers, by name, in the order of asking.
     services: Mapping[str, Service]
+    # None without `embeddings:`.
     embeddings: EmbeddingServer | None
+    # As the configuration has them; the learned words of `like:` are added by `like_topics`.
     topics: tuple[Topic, ...]
+    # All groups of the configuration.
     synonyms: Synonyms
+    # In the order of the configuration, paused ones among them.
     subscriptions: tuple[Subscription, ...]
+    # The destinations of notices to the operator, () for none.
     operator: tuple[Destination, ...]
+    # By name; with "email" where there is a mail server.
     channels: Mapping[str, Channel]
+
+    # Access tokens of a mail account without a password, None without such an account.
     tokens: Tokens | None
+    # The keys that sign the links that readers get.
     keys: KeyRing
+    # The index of topics, which the runtime of a changed configuration takes over.
     active: ActiveConfig
+    # Returns the texts at a name, for `doctor`.
     dns: Lookup = ask
+    # Returns how far the machine's clock has run ahead of the time that has passed.
     ahead: Callable[[], timedelta] = clock_ahead
+    # Once it is set, work ends at its next step.
     stopping: threading.Event = field(default_factory=threading.Event)
+    # The earliest time of the next message, monotonic, by outage group and channel; "" stands for
+    # all channels of the group.
     not_before: dict[tuple[str, str], float] = field(default_factory=dict)
+    # Counts the readings of an hour that found nothing new, for one line of the log.
     unchanged: Unchanged = field(default_factory=Unchanged)
 
     @property

@@ -282,26 +282,34 @@ ChunkStorer = Callable[[Database, Transaction, Chunk, ChunkWriter], StoredChunk]
 
 @dataclass(slots=True)
 class RunRecorder:
-    """Writes the runs of a source, whose chunks `write_chunk` stores.
+    """Writes the runs of a source.
 
     A run is opened before its document is read; if there is nothing to record about that document,
     it stays open for the next one.
-
-    `previous_error` is the error of the source's open incident, "" for none: an error that it
-    contains was logged already.
-    `validators` are those of a document that was read before, for the next request.
     """
 
+    # The store and the clock of the runs.
     runtime: Runtime
+    # The source; the variables in its address are hidden in errors.
     configured: ConfiguredSource
+    # Stores a chunk in the way of the source's role.
     write_chunk: ChunkWriter
+    # The worth of the first reading of the source, None for a later one.
     first_run: FirstRun | None = None
+    # The error of the source's open incident, "" for none: an error that it contains was logged
+    # already.
     previous_error: str = ""
+    # Called with the run after each chunk.
     on_progress: Callable[[Run], None] | None = None
+    # The validators of a document that was read before, for the next request.
     validators: Mapping[str, str] = field(default_factory=dict)
+    # The open run, else the last one; not set before `start`.
     run: Run = field(init=False)
-    _run_id: int = 0  # 0 while none is open
+    # The row of `run`, 0 while no run is open.
+    _run_id: int = 0
+    # Monotonic seconds, for the log.
     _started_at: float = 0.0
+    # New papers without a date so far, in all documents.
     _undated: int = 0
 
     @property

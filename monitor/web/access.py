@@ -91,21 +91,25 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """The access settings of a configuration: see `web:` in docs/pages.md, and Slack's secret.
+    """The access settings of a configuration: see `web:` in docs/pages.md, and Slack's secret."""
 
-    `url` is `public_url`, "" without one; `operators` are in lower case. The peers of a Unix
-    socket are proxies: the mode of its file says who may connect. Those of the demo (`is_demo`)
-    can be looked at from all machines and under any name; no setting does that.
-    """
-
+    # The setting `public_url`, "" without one: then only this machine is answered.
     url: str = ""
+    # The setting `web.token`, by which the operator logs in; "" for none.
     token: str = field(default="", repr=False)
+    # The header in which a proxy names the visitor, in lower case; "" for none.
     user_header: str = ""
+    # The addresses in that header that are operators', in lower case.
     operators: frozenset[str] = frozenset()
+    # The networks of the proxies whose headers count.
     proxies: tuple[Network, ...] = ()
+    # The value of X-Proxy-Secret that these proxies have to send; "" for none.
     proxy_secret: str = field(default="", repr=False)
+    # The secret by which Slack signs answers; "" for none, and without `public_url`.
     slack_secret: str = field(default="", repr=False)
+    # All peers are proxies: the mode of the socket's file says who may connect.
     on_unix_socket: bool = False
+    # Pages can be looked at from all machines and under any name; no setting does that.
     is_demo: bool = False
 
     @property

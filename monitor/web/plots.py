@@ -57,16 +57,25 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot. `lines` are counts with their height, `dates` places with an anchor and a text."""
+    """A plot, with places across in percent of the width, and heights in pixels from the top."""
 
+    # The caption, which is also the accessible name of the picture.
     title: str
+    # The words below the days, which name their zone.
     axis: str
+    # The same facts as sentences, for screen readers.
     summary: str
+    # The meanings of the marks that are in it, "" for none.
     legend: str
+    # Some day has a usual count, so that the table has a column for it.
     has_usual: bool
+    # The place where the days begin, beside the counts.
     left: int
+    # Counts with their heights, the lowest count first.
     lines: Sequence[tuple[int, float]]
+    # The bars of the days, the oldest first.
     bars: Sequence[Bar]
+    # Places of dates with their SVG text-anchor and text.
     dates: Sequence[tuple[float, str, str]]
 
 

@@ -250,15 +250,24 @@ class WindowSource(Source):
 
 @dataclass(slots=True)
 class _Walk:
+    # The source whose windows are walked through.
     source: WindowSource
-    state: Mapping[str, str]  # of the windows that are read
+    # The state after the last window that was read whole; at first that of the last run.
+    state: Mapping[str, str]
+    # The request for the next page.
     request: PageRequest = field(init=False)
-    is_last: bool = False  # of the targets of a window that was read whole so far
-    outline: Outline = Outline()  # of the page loaded last
-    seen: set[str] = field(default_factory=set)  # hashes of the pages of the target before it
+    # The target is the last of its window, and all others were read whole.
+    is_last: bool = False
+    # The outline of the page loaded last; an empty one if it could not be loaded.
+    outline: Outline = Outline()
+    # Hashes of the pages of the target before this one: a list that repeats one has no end.
+    seen: set[str] = field(default_factory=set)
+    # The target was begun again, as the service forgot a cursor. That may happen once.
     restarted: bool = False
-    pages: int = 0  # of the window
-    responded: datetime | None = None  # to the first request of the window
+    # Pages of the window that were read whole.
+    pages: int = 0
+    # The service's own time at the first response of the window, None if it gives none.
+    responded: datetime | None = None
 
     def find(self) -> Iterator[Found]:
         pages = 0

@@ -29,29 +29,42 @@ _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """The fields of one entry, still as mark-up.
+    """The fields of one entry, still as mark-up."""
 
-    `names` are the values of its author fields, `identifiers` of those for identifiers, beside its
-    `id`, `links` its addresses; dates are aware, and `issued` is that of the whole feed. What its
-    authors' `affiliations` are is known of entries of arXiv's API alone.
-    """
-
+    # "" is allowed where the entry has a text.
     title: str = ""
+    # In XML, "" if it repeats the content.
     summary: str = ""
+    # In XML, the longest of several.
     content: str = ""
+    # The values of its author fields; one may name several people.
     names: tuple[str, ...] = ()
+    # The guid or id, which may be an address.
     id: str = ""
+    # The page of the entry, perhaps a relative address.
     link: str = ""
+    # The address of an attached PDF, "" for none.
     pdf: str = ""
+    # The values of its fields for identifiers, beside `id`; some may be "".
     identifiers: tuple[str, ...] = ()
+    # The addresses of its pages, in which identifiers are looked for.
     links: tuple[str, ...] = ()
+
+    # Aware, like the other dates. In RSS and RDF it may be the only date of the entry.
     published: datetime | None = None
+    # Many feeds have the time of their own making here.
     updated: datetime | None = None
+    # The date of the whole feed; None in JSON.
     issued: datetime | None = None
+    # As the feed gives them, perhaps with "" among them.
     categories: tuple[str, ...] = ()
+    # The kind of announcement in arXiv's feeds, "" in others.
     announce: str = ""
+    # The journal, by the fields of PRISM and arXiv.
     venue: str = ""
+    # The comment in answers of arXiv's API: it may say that the paper is withdrawn.
     comment: str = ""
+    # The affiliations of all authors in answers of arXiv's API.
     affiliations: tuple[str, ...] = ()
 
     def size(self) -> int:

@@ -24,21 +24,33 @@ _group = schema.line.c
 class Incident(msgspec.Struct, frozen=True):
     """Something that went wrong. The operator is notified of its beginning and of its end.
 
-    `about`, `name` and `recipient` are its `subject`. `told_at` and `end_told_at` are None until
-    then. `tries` and `next_try_at` belong to what is tried again, such as a mail server.
+    `about`, `name` and `recipient` are its `subject`.
     """
 
+    # Ids have the order in which incidents were recorded.
     id: int
+    # The kind of the subject.
     about: SubjectKind
+    # The name of the source, service, subscription, channel or outage group; "" for parts of the
+    # program.
     name: str
+    # The recipient on the channel `name`, "" for other subjects.
     recipient: str
+    # A value of `IncidentKind`. Of one kind, a subject has one open incident at most.
     kind: str
+    # When the fault was noticed first.
     since: datetime
+    # The last error, perhaps of several lines.
     error: str
+    # When the operator was notified of the beginning, or it was decided not to; None before.
     told_at: datetime | None
+    # None while the incident is open.
     ended_at: datetime | None
+    # When the operator was notified of the end, or it was decided not to; None before.
     end_told_at: datetime | None
+    # The number of failed attempts, of a mail server and the like; 0 for other kinds.
     tries: int
+    # The end of the rest after a failed attempt; None for no rest.
     next_try_at: datetime | None
 
     @property

@@ -24,29 +24,40 @@ MAX_LISTS = 100  # the last ones of a paper
 
 @dataclass(slots=True)
 class Draft:
-    """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
+    """A paper as it will be stored, after the decisions on a chunk."""
 
-    `seen`: this source has shown it before. `reworded`: its keywords may have changed. `wider`: a
-    known paper gains a source, words or links, so that more topics may match its earlier news.
-    `grown`: it has more votes or lists; `relisted`: it came back into lists. `before` is the text
-    that a revision replaced.
-    """
-
+    # The id of a stored paper, or the next one for a new paper.
     id: int
+    # The texts and fields after all records of the chunk.
     paper: Paper
+    # The time of the chunk for a new paper.
     first_seen: datetime
+    # When the paper was news, None if it was stored silently.
     news_at: datetime | None
+    # The number of its last change; 1 for a new paper.
     revision: int
+
+    # The paper is not stored yet.
     is_new: bool = False
+    # The stored row has to be updated.
     changed: bool = False
+    # An indexed field has changed, so that its keywords may have.
     reworded: bool = False
+    # The kind of the news, None if there is none.
     kind: ChangeKind | None = None
+    # The reason of the news, "" if there is none.
     why: str = ""
+    # This source has shown the paper before, or in an earlier record of the chunk.
     seen: bool = False
+    # A known paper gains a source, words or links, so that more topics may match its earlier news.
     wider: bool = False
+    # It has more votes, or is in more lists.
     grown: bool = False
+    # It came back into lists.
     relisted: bool = False
+    # Clean-up has emptied it; records that are no news do not fill it again.
     purged: bool = False
+    # The text before the change, None for a new paper or without news.
     before: EarlierText | None = None
 
 

@@ -26,16 +26,25 @@ _key = schema.example_key.c
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A rating of a paper that is not stored; `id` is 0 until the example is."""
+    """A rating of a paper that is not stored."""
 
+    # The name of the subscription whose order it teaches.
     subscription: str
+    # The name of the topic whose order it teaches.
     topic: str
+    # The rater: an address, or `OPERATOR_NAME`.
     who: str
+    # Only "wanted" so far.
     verdict: Verdict
+    # When the paper was rated.
     at: datetime
+    # The means of rating: "file".
     how: str
+    # As the file has it; its folded form is one of the example's names.
     title: str
+    # As the file has it, "" for none.
     abstract: str
+    # 0 until the example is stored.
     id: int = 0
 
 
