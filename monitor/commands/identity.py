@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import structs
 
@@ -22,8 +23,10 @@ from monitor.model import (
     ReferenceChange,
     ReferenceEvent,
     Sighting,
+    SightingText,
     StoredPaper,
 )
+from monitor.model.paper_fields import SPLIT, names_of
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers, withdrawals
@@ -144,11 +147,21 @@ def _undo(
     return audience
 
 
+# Fields that may be of either part, whose values the store does not have for each record. They are
+# filled in again when the records are read.
+_NOT_STORED: Mapping[str, Any] = {
+    name: getattr(Paper(""), name)
+    for name in names_of(SPLIT)
+    if name != "abstract" and name not in SightingText.__struct_fields__
+}
+
+
 def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]) -> Paper:
     """Return a paper that is split as some of its records tell it, as far as that is known.
 
     The abstract goes to the records whose fingerprint says that it is theirs, else to all.
     """
+    paper = structs.replace(paper, **_NOT_STORED)
     if not any(has_abstract(paper, record) for record in ours) and any(
         has_abstract(paper, record) for record in theirs
     ):

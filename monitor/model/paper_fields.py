@@ -1,6 +1,7 @@
 """The fields of a paper, and where each of them is used.
 
-A new field is added to `Paper` and here; its column also needs a migration.
+A new field is added to `Paper` and here; its column also needs a migration. The guide is "Adding a
+field of a paper" in docs/contributing.md.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ class Use(Flag):
     IN_JSON = IN_PAPERS | IN_READ
     # Services that are asked about a paper may fill it where it is empty.
     LOOKED_UP = auto()
+    # Each part of a split paper has that of its own records. Other fields stay in both.
+    SPLIT = auto()
+    # Large messages of webhooks leave it out, except of their best papers.
+    LARGE = auto()
 
 
 FILLED = Use.FILLED
@@ -55,6 +60,8 @@ IN_PAPERS = Use.IN_PAPERS
 IN_READ = Use.IN_READ
 IN_JSON = Use.IN_JSON
 LOOKED_UP = Use.LOOKED_UP
+SPLIT = Use.SPLIT
+LARGE = Use.LARGE
 
 
 def _whole(value: object) -> object:
@@ -102,15 +109,23 @@ class PaperField:
 
 # In the order of JSON.
 FIELDS = (
-    PaperField("title", Form.TEXT, _whole, MATCHED | INDEXED | IN_JSON),
-    PaperField("abstract", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON),
-    PaperField("authors", Form.LIST, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP),
-    PaperField("affiliations", Form.JSON, bool, FILLED | PURGED | IN_JSON | LOOKED_UP),
-    PaperField("venue", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP),
+    PaperField("title", Form.TEXT, _whole, MATCHED | INDEXED | IN_JSON | SPLIT),
+    PaperField(
+        "abstract", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | PURGED | IN_JSON | SPLIT | LARGE
+    ),
+    PaperField(
+        "authors", Form.LIST, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP | SPLIT
+    ),
+    PaperField(
+        "affiliations", Form.JSON, bool, FILLED | PURGED | IN_JSON | LOOKED_UP | SPLIT | LARGE
+    ),
+    PaperField(
+        "venue", Form.TEXT, _whole, FILLED | MATCHED | INDEXED | IN_JSON | LOOKED_UP | SPLIT
+    ),
     # Filled with its precision.
     PaperField("published", Form.MOMENT, _presence, IN_JSON | LOOKED_UP),
     PaperField("precision", Form.OPTIONAL_TEXT),  # follows from `published`
-    PaperField("year", Form.NUMBER, _whole, FILLED | IN_JSON | LOOKED_UP),
+    PaperField("year", Form.NUMBER, _whole, FILLED | IN_JSON | LOOKED_UP | SPLIT),
     PaperField("announced", Form.MOMENT, _presence, FILLED | IN_JSON),
     PaperField("listed", Form.JSON, _lists, MATCHED | IN_JSON),
     PaperField("upvotes", Form.NUMBER, _whole, MATCHED | IN_PAPERS),

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
+from typing import Any
 
 from msgspec import structs
 
 from monitor.identity.keys import with_keys
 from monitor.identity.same_work import same_work, texts_agree
 from monitor.model import Decision, IncomingPaper, Paper, StoredPaper
-from monitor.model.paper_fields import READABLE_NAMES
+from monitor.model.paper_fields import FILLED, READABLE_NAMES, names_of
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
@@ -27,6 +28,12 @@ BATCH = 200
 FIELDS: Mapping[str, str] = {
     READABLE_NAMES.get(name, name): name
     for name in ("url", "pdf_url", "authors", "year", "published", "categories")
+}
+# All others that a record would fill in: a list of versions before has them, if it was a library.
+_NOT_FROM_LISTS: Mapping[str, Any] = {
+    name: getattr(Paper(""), name)
+    for name in (*names_of(FILLED), "about")
+    if name not in FIELDS.values()
 }
 
 
@@ -106,7 +113,7 @@ def _decisions(
     records = candidates.with_store_facts(tx, [record for _, record in usable.values()])
     decisions: dict[str, list[Decision]] = defaultdict(list)
     for (id, (entry, _)), record in zip(usable.items(), records, strict=True):
-        paper = structs.replace(record.paper, venue="", type="", about={}, affiliations=())
+        paper = structs.replace(record.paper, **_NOT_FROM_LISTS)
         after = combine(known[id], paper)
         filled = [
             name

@@ -29,6 +29,7 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     Digest,
+    DigestPaper,
     LeadPaper,
     LeadReason,
     LibraryEntry,
@@ -257,11 +258,18 @@ def test_what_at_most_leaves_is_counted_where_there_is_an_archive() -> None:
     assert (data["left"], data["url"], len(data["sections"][0]["papers"])) == (0, None, 5)
 
 
+def with_institutions(entry: DigestPaper) -> DigestPaper:
+    paper = structs.replace(entry.paper, affiliations=("CERN",))
+    return structs.replace(entry, paper=paper)
+
+
 def test_a_body_gives_up_abstracts_first_and_then_papers_and_counts_them() -> None:
-    long = digest([entry(n, abstract="We study agents. " * 300) for n in range(400)])
+    entries = [entry(n, abstract="We study agents. " * 300) for n in range(400)]
+    long = digest([with_institutions(each) for each in entries])
     body = digest_body(long)
     papers = body["data"]["sections"][0]["papers"]
     with_abstract = [paper["id"] for paper in papers if paper["abstract"]]
+    assert [paper["id"] for paper in papers if paper["affiliations"]] == with_abstract
     assert len(json.dumps(body, ensure_ascii=False).encode()) <= BODY_LIMIT * 1.1
     assert len(papers) == 400 and 100 < len(with_abstract) < 300
     assert with_abstract == list(range(len(with_abstract))), "the best keep theirs"

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import ChangeKind, IncomingPaper, Paper, StoredPaper
+from monitor.model import ChangeKind, IncomingPaper, StoredPaper
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -230,8 +230,10 @@ def split(
     new_id = write_papers.next_id(tx)
     word_counts.forget_papers(tx, [paper_id])
     row = tx.execute(sa.select(schema.paper).filter_by(id=paper_id)).one()
-    tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | _text(parted.paper)])
-    tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))
+    own = papers.split_columns(parted.paper)
+    tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | own])
+    of_kept = sa.update(schema.paper).where(_paper.id == paper_id)
+    tx.execute(of_kept.values(papers.split_columns(kept.paper)))
     copied = (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item)
     for table in (*copied, schema.judgement, schema.saved_paper):
         rows = tx.execute(sa.select(table).filter_by(paper_id=paper_id)).mappings()
@@ -251,9 +253,3 @@ def split(
     identity_rulings.rule(tx, names[paper_id], names[new_id], identity_rulings.DIFFERENT, now)
     search.queue(tx, [paper_id, new_id])
     return new_id
-
-
-def _text(paper: Paper) -> dict[str, Any]:
-    names = ("title", "abstract", "authors", "venue", "year")
-    # The institutions may be of the other's authors. The records have them, and are read again.
-    return {name: getattr(paper, name) for name in names} | {"affiliations": None}

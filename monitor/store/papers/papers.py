@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from monitor.identity.keys import LINK, group_by_scheme
 from monitor.model import ChangeKind, Paper, Sighting, StoredPaper
-from monitor.model.paper_fields import FIELDS, INDEXED, PURGED, Form, PaperField
+from monitor.model.paper_fields import FIELDS, INDEXED, PURGED, SPLIT, Form, PaperField
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, index_value, one_of
@@ -198,15 +198,21 @@ def _to_paper(row: Any, reading: Iterable[_Reading], **fields: Any) -> Paper:
 
 def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
     """Return the columns of a paper's row, without its id."""
-    paper = draft.paper
-    return {
-        field.column: _to_column(field.form, getattr(paper, field.name)) for field in _STORED
-    } | {
+    return _columns_of(draft.paper, _STORED) | {
         "first_seen_at": draft.first_seen,
         "news_at": draft.news_at,
         "revision": draft.revision,
         "purged_at": None,
     }
+
+
+def split_columns(paper: Paper) -> dict[str, Any]:
+    """Return the columns of the fields that each part of a split paper has for itself."""
+    return _columns_of(paper, [field for field in _STORED if SPLIT in field.uses])
+
+
+def _columns_of(paper: Paper, fields: Iterable[PaperField]) -> dict[str, Any]:
+    return {field.column: _to_column(field.form, getattr(paper, field.name)) for field in fields}
 
 
 def _to_column(form: Form | None, value: Any) -> object:
