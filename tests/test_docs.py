@@ -15,6 +15,7 @@ from monitor import errors, plugins
 from monitor.config.schema import schema
 from monitor.digest import incident_words
 from monitor.model import ChangeKind, DeliveryState, FirstRun, RunOutcome
+from monitor.web.application import ROUTES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -60,6 +61,28 @@ EXPLAINED = [
 @pytest.mark.parametrize(("name", "text"), EXPLAINED)
 def test_what_users_meet_is_explained(name: str, text: str):
     assert text in page(name)
+
+
+def paths_of_pages() -> set[str]:
+    """Return the addresses of pages, without files, the API, and what links of mails lead to."""
+    paths = {route.path for route in ROUTES if "GET" in (route.methods or ())}
+    return {
+        path
+        for path in paths
+        if not path.startswith(("/api/v1/", "/static/", "/u/", "/v/", "/r/"))
+        and not re.search(r"\.(?:bib|ris|csv|json)$", path)
+    }
+
+
+def test_each_page_is_explained():
+    text = page("pages.md")
+    paths = paths_of_pages()
+    assert {"/deliveries", "/papers/{id}", "/feed/{name}.atom"} <= paths
+    assert [
+        path
+        for path in sorted(paths)
+        if not re.search(rf"`{re.sub(r'{[^}]*}', '[A-Z]+', path.replace('.', '[.]'))}`", text)
+    ] == []
 
 
 @pytest.mark.parametrize("began", sorted({each.began for each in incident_words.every()}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -234,3 +235,11 @@ def test_the_schema_names_a_brought_kind_that_cannot_be_loaded(
     installed = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), *sys.path))}
     status, _, errors = ran("-m", "monitor.config", place=tmp_path, env=installed)
     assert status == 1 and errors.startswith("the source kind “gone” cannot be loaded")
+
+
+@pytest.mark.parametrize("kinds", [plugins.SOURCES, plugins.CHANNELS], ids=["sources", "channels"])
+def test_no_built_in_kind_has_a_hint_of_another_way(kinds: plugins.Kinds[Any]):
+    built_in = kinds.built_in
+    assert built_in
+    assert not [kind for kind in built_in if any(re.match(each, kind) for each in kinds.instead)]
+    assert not built_in.keys() & kinds.synonyms.keys()

@@ -211,7 +211,7 @@ def _clock(runtime: Runtime) -> Check:
     with runtime.database.reading() as tx:
         signs = [*processes.signs(tx).values(), processes.last_beat(tx, SERVICE)]
         records = [(at, now) for at in signs]
-        records += [(run.finished, assumed) for run in runs.last_runs(tx)]
+        records += [(run.finished, assumed) for run in runs.newest_of_each_source(tx)]
     ahead = [(at, clock) for at, clock in records if at and at - clock > CLOCK_TOLERANCE]
     if not ahead:
         return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
@@ -237,7 +237,7 @@ def _senders(runtime: Runtime) -> list[Check]:
 
 def _sources_read(runtime: Runtime) -> list[Check]:
     with runtime.database.reading() as tx:
-        last = {run.source: run for run in runs.last_runs(tx)}
+        last = {run.source: run for run in runs.newest_of_each_source(tx)}
     checks = []
     for name in runtime.sources:
         ok = True

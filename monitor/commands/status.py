@@ -252,7 +252,7 @@ def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus
 
 
 def _sources(tx: Transaction, runtime: Runtime) -> Iterator[SourceStatus]:
-    last_runs = {run.source: run for run in runs.last_runs(tx)}
+    last_runs = {run.source: run for run in runs.newest_of_each_source(tx)}
     kept = undecided.counts(tx)
     roles = {name: source.role for name, source in runtime.sources.items()}
     entries = collections.counts(tx) if {*roles.values()} - {Role.NEWS} else {}

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from monitor.config import load as load_file
+from monitor.plugins import CHANNELS
 from tests.config.conftest import Faults, Load, Write
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -20,6 +21,7 @@ PAUSED = (
     "subscriptions: {{s: {{topics: t, channels: c, pause_until: {}}}}}"
 )
 SLACK = "slack: {token: xoxb-1}\nchannels:\n"
+ALL_KINDS = ", ".join(sorted(CHANNELS.built_in))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ("topics: agent", "1: topics", "as in topics: {agents: {query: agent}}"),
         ("web: 8080", "1: web", "as in web: {listen: 127.0.0.1:8080}, or on"),
         ("email: {host: m.org, from: a@b.c}", "1: email", "is not a setting here; write smtp:"),
-        (SLACK + "  c: {kind: pigeon-post}", "3: channels.c.kind", "email, file, ntfy, slack"),
+        (SLACK + "  c: {kind: pigeon-post}", "3: channels.c.kind", ALL_KINDS),
         (SLACK + "  c: {kind: Mail}", "3: channels.c.kind", "kind of channel; write kind: email"),
         (MAIL + "email: 'a@b, c@d'}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
         (MAIL + "email: [a@b c@d]}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),

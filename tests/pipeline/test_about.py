@@ -54,7 +54,7 @@ def told(house: House) -> list[tuple[ReferenceChange, str, str]]:
 
 def of_watch(house: House) -> tuple[str, str, int]:
     """The outcome, the error and the records of the last run."""
-    [run] = house.read(runs.latest, "watch", 1)
+    [run] = house.read(runs.newest_of_source, "watch", 1)
     return run.outcome, run.error, run.seen
 
 

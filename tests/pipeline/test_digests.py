@@ -59,7 +59,7 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
         assert b"Subject: The clock has jumped" in mail.content
         assert b"40 days" in mail.content
         with app.runtime.database.reading() as tx:
-            assert runs.last_runs(tx)
+            assert runs.newest_of_each_source(tx)
         house.clock.move(days=-39)
     assert house.run() == {"lab": 1}
     assert house.problems() == ()

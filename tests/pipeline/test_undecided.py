@@ -157,7 +157,7 @@ def test_a_retried_record_is_news_and_no_reading_of_its_source(poisoned: House) 
         [retried] = app.once.retry_undecided()
         assert (retried.outcome, retried.document) == (RunOutcome.RETRIED, "a.txt")
         with app.runtime.database.reading() as tx:
-            [last] = stored_runs.last_runs(tx)
+            [last] = stored_runs.newest_of_each_source(tx)
             assert last.outcome is RunOutcome.OK
             assert stored_runs.last_start(tx, "page") == last.started
             assert stored_runs.last_read(tx, "page") == last.finished

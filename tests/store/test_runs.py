@@ -40,7 +40,7 @@ def test_a_run_is_kept_whatever_came_of_it(store: Database) -> None:
     failed = ran(store, RunOutcome.FAILED, at=NOW + HOUR, error="no answer")
     assert reading(store, runs.since, NOW - HOUR, NOW + DAY) == [whole, failed]
     assert reading(store, runs.since, NOW, NOW + DAY) == [failed]
-    assert reading(store, runs.last_runs) == [failed]
+    assert reading(store, runs.newest_of_each_source) == [failed]
     assert reading(store, runs.last_start, "feed") == NOW + HOUR
     assert reading(store, runs.last_start, "other") is None
 

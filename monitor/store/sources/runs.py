@@ -95,14 +95,14 @@ def validators(tx: Transaction, source: str) -> dict[str, str]:
     return dict(tx.scalar(saved.order_by(_run.id.desc()).limit(1)) or {})
 
 
-def last_runs(tx: Transaction) -> list[Run]:
+def newest_of_each_source(tx: Transaction) -> list[Run]:
     """Return the newest run of each source that tried to read it, ordered by source."""
     ended = (_run.finished_at.is_not(None), _run.outcome != RunOutcome.RETRIED)
     newest = sa.select(sa.func.max(_run.id)).where(*ended).group_by(_run.source)
     return load(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
 
 
-def latest(
+def newest_of_source(
     tx: Transaction, source: str, limit: int, *, only_faulty_since: datetime | None = None
 ) -> list[Run]:
     """Return the last finished runs of a source, or those with errors or rejects, newest first."""

@@ -62,8 +62,8 @@ def one_source(visit: Visit) -> Response:
     since = runtime.clock.now() - RECENT
     days_in = source.calendar.zone
     with runtime.database.reading() as tx:
-        newest = runs.latest(tx, name, RUNS)
-        faulty = runs.latest(tx, name, RUNS, only_faulty_since=since)
+        newest = runs.newest_of_source(tx, name, RUNS)
+        faulty = runs.newest_of_source(tx, name, RUNS, only_faulty_since=since)
         noted = stored_incidents.of_subject(tx, Subject(SubjectKind.SOURCE, name), since)
         records = undecided.listing(tx, UNDECIDED, name)
         last = runs.last_start(tx, name)
