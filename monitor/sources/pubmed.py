@@ -60,8 +60,15 @@ MAX_SEARCH_BYTES = 1024 * 1024  # the identifiers of a window need a tenth of it
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")
 _OUTER = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation")
 _ROOTS = (
-    *("PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "DeleteCitation"),
-    *("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "ERROR", "eFetchResult"),
+    "PubmedArticleSet",
+    "PubmedBookArticleSet",
+    "MedlineCitationSet",
+    "DeleteCitation",
+    "PubmedArticle",
+    "PubmedBookArticle",
+    "MedlineCitation",
+    "ERROR",
+    "eFetchResult",
 )
 
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")

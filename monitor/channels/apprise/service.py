@@ -40,8 +40,16 @@ charset.add_charset("utf-8", charset.SHORTEST, charset.BASE64, "utf-8")
 # Services that were tried against stand-ins with their limits: tests/channels/test_apprise.py.
 TRIED = frozenset(
     {
-        *("discord", "gotify", "matrix", "mattermost", "pushover", "rocketchat", "signal_api"),
-        *("telegram", "workflows", "zulip"),
+        "discord",
+        "gotify",
+        "matrix",
+        "mattermost",
+        "pushover",
+        "rocketchat",
+        "signal_api",
+        "telegram",
+        "workflows",
+        "zulip",
     }
 )
 OWN_KINDS = {"email": "email", "ntfy": "ntfy", "slack": "slack"}

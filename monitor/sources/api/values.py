@@ -213,8 +213,15 @@ MAX_DEPTH = 8  # lists and objects around a name
 _AND = re.compile(r"(?<!\s)\s++and\s+")
 _SCOPUS_ID = re.compile(r" \(\d{4,15}\)(?=;|$)")
 _WHOLE = (
-    *("name", "author_name", "fullname", "full_name", "fullName", "display_name"),
-    *("literal", "author", "text"),
+    "name",
+    "author_name",
+    "fullname",
+    "full_name",
+    "fullName",
+    "display_name",
+    "literal",
+    "author",
+    "text",
 )
 _PARTS = (
     ("given", "first", "first_name", "firstName", "firstname", "forename", "given_name"),

@@ -465,7 +465,10 @@ incident = Table(
     Column("mark", Text, nullable=False, default=""),
     _partial(
         "ix_incident_open",
-        *("about", "name", "recipient", "kind"),
+        "about",
+        "name",
+        "recipient",
+        "kind",
         unique=True,
         where="ended_at IS NULL",
     ),

@@ -26,8 +26,18 @@ from monitor.web.site import PAGES, Visit, with_query
 PAGE = 100
 FILTERS = ReferenceFilter.__slots__
 COLUMNS = (
-    *("library", "title", "entry", "file", "doi", "arxiv"),
-    *("state", "since", "by", "notice", "notice_url", "asked"),
+    "library",
+    "title",
+    "entry",
+    "file",
+    "doi",
+    "arxiv",
+    "state",
+    "since",
+    "by",
+    "notice",
+    "notice_url",
+    "asked",
 )
 
 routes = Routes()

@@ -88,8 +88,16 @@ def _selected(visit: Visit, chosen: SubscriptionFilter) -> list[SubscriptionRepo
 
 
 COLUMNS = (
-    *("subscription", "title", "recipient", "topics", "schedule", "timezone"),
-    *("next", "last", "stopped", "until"),
+    "subscription",
+    "title",
+    "recipient",
+    "topics",
+    "schedule",
+    "timezone",
+    "next",
+    "last",
+    "stopped",
+    "until",
 )
 
 
