@@ -28,7 +28,7 @@ from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
-from monitor.errors import MonitorError, QueryError, Remedy
+from monitor.errors import QueryError, Remedy
 from monitor.match.like import is_bar
 from monitor.model import Role
 from monitor.pipeline.incidents import title_of
@@ -372,12 +372,8 @@ REMEDIES = {
 
 def _on_pages(problem: Problem) -> Problem:
     """Return a problem in sentences, and in the words of pages."""
-    return Problem(problem.status, as_sentence(problem.message), page_hint(problem))
-
-
-def page_hint(error: Problem | MonitorError) -> str:
-    """Return the remedy of an error as a sentence, in the words of pages."""
-    return REMEDIES[error.remedy] if error.remedy else as_sentence(error.hint)
+    hint = REMEDIES[problem.remedy] if problem.remedy else as_sentence(problem.hint)
+    return Problem(problem.status, as_sentence(problem.message), hint)
 
 
 class QueryFault(NamedTuple):
@@ -389,7 +385,9 @@ class QueryFault(NamedTuple):
 
 
 def fault_of(error: QueryError) -> QueryFault:
-    return QueryFault(error.message, error.position, page_hint(error))
+    """Return a fault in the words of pages. Others may begin with words of the query: they stay."""
+    hint = REMEDIES[error.remedy] if error.remedy else error.hint
+    return QueryFault(error.message, error.position, hint)
 
 
 def as_sentence(text: str) -> str:
