@@ -20,13 +20,12 @@ _LISTED = 12
 class Remedy(Enum):
     """A remedy for which hints name a command or an option, and pages have words of their own."""
 
-    ADD_RARE_WORD = auto()
-    CHOOSE_TOPIC = auto()
     CORRECT_EXAMPLES = auto()
     LIFT_SUPPRESSION = auto()
     LIST_DELIVERIES = auto()
     LIST_TOPICS = auto()
     NAME_PAPER = auto()
+    OPEN_PAPER = auto()
     SETTLE_DELIVERY = auto()
     SPLIT_QUERY = auto()
     STOP_UNCONFIGURED = auto()

@@ -170,9 +170,8 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
     if not texts or (len(texts) < len(ours) and all(record.text for record in theirs)):
         return paper  # it says what a record said that was read before texts were stored
     text = next((text for text in texts if text.title == paper.title), texts[0])
-    return structs.replace(
-        paper, title=text.title, authors=text.authors, venue=text.venue, year=text.year
-    )
+    stored = set(SightingText.__struct_fields__)
+    return structs.replace(paper, **{n: getattr(text, n) for n in names_of(SPLIT) if n in stored})
 
 
 def _without_identifiers(paper: Paper) -> IncomingPaper:

@@ -100,17 +100,13 @@ def too_many_papers(tx: Transaction, query: Query) -> QueryError:
     part, left = min(
         ((part, share(part.query)) for part in parts), key=lambda pair: abs(pair[1] - whole)
     )
-    hint = "new papers wait for the search index: search again in a minute"
-    remedy = None
-    if not search.waiting(tx, 1):
-        hint = f"add a word that few papers have; {_SHELL}"
-        remedy = Remedy.ADD_RARE_WORD
     return QueryError(
         f"more than {most_read(query):,} papers may match, which is as many as are read here for "
         f"this query: {part.text} leaves {left:.0%} of the newest {len(newest):,} papers",
         part.position,
-        hint,
-        remedy,
+        "new papers wait for the search index: search again in a minute"
+        if search.waiting(tx, 1)
+        else f"add a word that few papers have; {_SHELL}",
     )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from monitor.commands.explain import UnknownPaperError, find_paper
 from monitor.commands.paper_search import FoundPaper, load_found
-from monitor.errors import Remedy, UsageError
+from monitor.errors import UsageError
 from monitor.identity.keys import LINK, identifiers, identifiers_in
 from monitor.match import build_index
 from monitor.model import OPERATOR_NAME, SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
@@ -324,7 +324,7 @@ def _find_targets(
             targets[name] = [scope.topic] if scope.topic else matched
     if not targets:
         hint = "choose one with --topic"
-        raise UsageError("no topic matches this paper", hint, Remedy.CHOOSE_TOPIC)
+        raise UsageError("no topic matches this paper", hint)
     _refuse_several(targets, "has this topic" if scope.topic else "matches this paper")
     return next(iter(targets.items()))
 

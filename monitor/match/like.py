@@ -45,7 +45,7 @@ LOWEST_BAR = 0.25
 # Papers count as just below the bar from this share of it.
 JUST_BELOW = 0.7
 # A chosen bar lets through at most ten papers a day, unless `at_most` is set, and at least one in
-# three days.
+# three days, unless it would be below `LOWEST_BAR`.
 MAX_A_DAY = 10
 MIN_A_DAY = 1 / 3
 # With fewer stored papers, the bar is the default.
@@ -62,8 +62,8 @@ def is_bar(value: float) -> bool:
 def days_covered(papers: int, days: float) -> float:
     """Return the number of days in which papers appeared, at least 1.
 
-    `days` is the time between the first and the last that was seen; papers of an archive count for
-    more.
+    `days` is the time between the first and the last that was seen. No more than `MOST_A_DAY`
+    papers count for one day.
     """
     return max(days, papers / MOST_A_DAY, 1.0)
 

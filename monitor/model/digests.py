@@ -462,7 +462,7 @@ class Digest:
     remarks: tuple[str, ...] = ()
     # Papers to read first; they are also in full in `groups`.
     lead: tuple[LeadPaper, ...] = ()
-    # It was asked for between two slots, and neither takes the place of one.
+    # It was asked for between two slots, and takes the place of none.
     early: bool = False
     # Clean-up removed the texts: its papers are shown as they are now. Set when it is read.
     texts_removed: bool = False

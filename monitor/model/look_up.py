@@ -129,7 +129,7 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     work: Paper | None = None
     # All changes that the last answer reports, also those of earlier answers.
     changes: tuple[ReferenceEvent, ...] = ()
-    # The service whose earlier answer contradicts this one; "" where papers do.
+    # The service whose earlier answer contradicts this one, else "".
     service: str = ""
 
 

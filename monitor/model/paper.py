@@ -122,8 +122,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     withdrawn: bool = False
     # The source's own name for the record, "" if it gives none.
     raw_id: str = ""
-    # The kind of publication, in small letters ("journal article", "preprint"). `RETRACTION`,
-    # `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper.
+    # The kind of publication, in small letters ("journal article", "preprint"). The marks of
+    # `NOTICE_TYPES` are those of a record about another paper.
     type: str = ""
     # The identifiers of that other paper, in the form of `keys`.
     about: Mapping[str, str | tuple[str, ...]] = {}

@@ -231,7 +231,8 @@ class UndecidedRecord(msgspec.Struct, frozen=True):
     error: str
     # The version of the program that tried it last: another one tries it again.
     version: str
-    # The worth of the reading that had it; None after the first reading of the source.
+    # As what papers of the first reading of the source were stored, or those that `--accept`
+    # admitted; else None.
     first_run: FirstRun | None
     # When it was read first.
     at: datetime

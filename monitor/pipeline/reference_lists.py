@@ -29,7 +29,8 @@ FIELDS: Mapping[str, str] = {
     READABLE_NAMES.get(name, name): name
     for name in ("url", "pdf_url", "authors", "year", "published", "categories")
 }
-# All others that a record would fill in: a list of versions before has them, if it was a library.
+# All others that a record would fill in: lists keep some of them to compare works by, and lists
+# that were libraries have all.
 _NOT_FROM_LISTS: Mapping[str, Any] = {
     name: getattr(Paper(""), name)
     for name in (*names_of(FILLED), "about")

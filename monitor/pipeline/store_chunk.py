@@ -227,7 +227,7 @@ class DecidingError(Exception):
 
 
 def store_all(database: Database, tx: Transaction, chunk: Chunk, write: ChunkWriter) -> StoredChunk:
-    """Store a chunk. Raises DecidingError if that fails: the caller must roll back `tx`."""
+    """Store a chunk. Raises DecidingError if a record is at fault: `tx` is to be rolled back."""
     try:
         with database.explaining():
             return write(tx, chunk)
@@ -294,7 +294,8 @@ class RunRecorder:
     configured: ConfiguredSource
     # Stores a chunk in the way of the source's role.
     write_chunk: ChunkWriter
-    # The worth of the first reading of the source, None for a later one.
+    # As what papers of the first reading of the source are stored, or those that `--accept` admits;
+    # else None.
     first_run: FirstRun | None = None
     # The error of the source's open incident, "" for none: an error that it contains was logged
     # already.

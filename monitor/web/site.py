@@ -356,13 +356,12 @@ def name_of(text: str, titles: Mapping[str, str]) -> str:
 
 
 REMEDIES = {
-    Remedy.ADD_RARE_WORD: "Add a word that few papers have.",
-    Remedy.CHOOSE_TOPIC: "Choose the topic that it is for.",
-    Remedy.CORRECT_EXAMPLES: "Correct the file, then press “Learn the words again”.",
+    Remedy.CORRECT_EXAMPLES: "Correct the file. Then an operator presses “Learn the words again”.",
     Remedy.LIFT_SUPPRESSION: "On the page Deliveries, press Resume beside the recipient.",
     Remedy.LIST_DELIVERIES: "The page Deliveries lists them.",
     Remedy.LIST_TOPICS: "The page Topics lists them.",
     Remedy.NAME_PAPER: "Write a DOI or arXiv id, a link, or the whole title.",
+    Remedy.OPEN_PAPER: "The page of a paper is /papers/ and its identifier or address.",
     Remedy.SETTLE_DELIVERY: "On the page Deliveries, choose whether it arrived.",
     Remedy.SPLIT_QUERY: "Split it into several topics, or write it in monitor.yaml.",
     Remedy.STOP_UNCONFIGURED: "Tick “not configured yet” to stop an address that is yet to come.",

@@ -102,7 +102,7 @@ def test_a_test_that_may_have_arrived_is_sent_again_only_by_hand(
     house.run()
     smtp.script["dot"].append(Drop())
     said = say("send-test", "--now", NOW)
-    assert said.status == 1 and "unknown" in said.out and "did not confirm it" in said.err
+    assert said.status == 1 and "unknown" in said.out and "did not confirm that it took" in said.err
     assert "nothing is sent later" not in said.err
     house.run_after(hours=1)
     assert (house.states(), smtp.received) == ([DeliveryState.UNKNOWN], [])

@@ -66,6 +66,19 @@ def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> N
     assert tell(store, now=NOW + 2 * DAY) == []
 
 
+def test_each_part_of_a_split_has_the_venue_and_no_institutions_but_of_its_own_records(app: App):
+    store = app.runtime.database
+    read(store, "a", replace(LINKED, affiliations=("CERN",), venue="Nature"))
+    read(store, "b", replace(WITH_DOI, venue="Science"))
+    assert origin(store, 1).stored.paper.affiliations == ("CERN",)
+    parts = [found.stored.paper for found in split(app.runtime, "1", ["doi:10.1000/two"])]
+    assert [part.venue for part in parts] == ["Nature", "Science"]
+    # The store does not know whose they were.
+    assert [part.affiliations for part in parts] == [(), ()]
+    read(store, "a", replace(LINKED, affiliations=("CERN",), venue="Nature"))
+    assert origin(store, 1).stored.paper.affiliations == ("CERN",)
+
+
 def test_what_is_split_is_joined_again_by_no_reading_but_by_a_later_word(app: App) -> None:
     store = app.runtime.database
     read(store, "a", LINKED)

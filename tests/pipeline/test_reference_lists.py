@@ -292,7 +292,8 @@ def test_without_a_list_nothing_is_looked_up(house: House, monkeypatch: pytest.M
 def test_a_list_fills_in_no_text_of_a_paper_that_has_none(house: House):
     """The store has the first words of a list's abstracts alone."""
     abstract = " ".join(f"word{number}" for number in range(80))
-    listed(house, row((AGENTS[0], abstract), doi="10.1000/agents"))
+    more = {"doi": "10.1000/agents", "journal-ref": "Nature 1 (2024)", "venue": "Nature"}
+    listed(house, row((AGENTS[0], abstract), **more))
     news = house.folder / "news.jsonl"
     work = {"title": AGENTS[0], "doi": "10.1000/agents", "authors": ["Ada Lovelace", "Alan Turing"]}
     news.write_text(json.dumps(work) + "\n", encoding="utf-8")

@@ -149,6 +149,25 @@ def test_a_topic_of_examples_alone_has_no_text_to_edit(house: House) -> None:
         )
 
 
+def test_a_topic_whose_examples_cannot_be_read_has_the_button_to_learn_again(house: House) -> None:
+    (house.folder / "refs.bib").write_text("")
+    house.settings["topics"] = {"examples": {"like": {"file": "refs.bib"}}}
+    house.run(WEB)
+    with pages(house) as (_, client):
+        shown = client.get("/topics/examples").text
+        assert "Then an operator presses “Learn the words again”." in shown
+        assert "<button>Learn the words again</button>" in shown and "paper-monitor" not in shown
+
+
+def test_a_doi_as_a_query_leads_to_the_page_of_the_paper(house: House) -> None:
+    house.run(WEB)
+    with pages(house) as (_, client):
+        for path in ("/papers", "/try"):
+            shown = client.get(path, params={"q": "10.1000/x.1"}).text
+            assert "The page of a paper is /papers/ and its identifier or address." in shown
+            assert "paper-monitor explain" not in shown
+
+
 def test_the_api_tries_a_text(house: House) -> None:
     house.settings["topics"]["browsing"] = {"like": TEXT}
     house.settings["topics"]["both"] = {"like": TEXT, "query": "browser"}

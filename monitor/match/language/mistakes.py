@@ -15,7 +15,7 @@ from functools import cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from monitor.errors import QueryError
+from monitor.errors import QueryError, Remedy
 from monitor.match.language.tokens import QUOTES, Token
 from monitor.text.arxiv_categories import ARXIV_ARCHIVES
 
@@ -44,6 +44,7 @@ class Rule(NamedTuple):
     message: str
     hint: str
     in_phrases: bool = False
+    remedy: Remedy | None = None
 
     def fault(self, match: re.Match[str]) -> QueryError:
         words = [word for word in _PARTS.split(match[0].strip("[]")) if word]
@@ -55,7 +56,8 @@ class Rule(NamedTuple):
             **match.groupdict(),
         }
         position = match.start("at" if "at" in names else 0)
-        return QueryError(self.message.format(**names), position, self.hint.format(**names))
+        message = self.message.format(**names)
+        return QueryError(message, position, self.hint.format(**names), self.remedy)
 
 
 def refuse_foreign(text: str, *, closely: bool = False) -> None:
@@ -133,6 +135,7 @@ _TYPED = (
         rf"(?i){FIRST}(?:https?://\S+|(?:doi:)?10\.\d{{4,9}}/\S+|arxiv:\d\S+)",
         "a topic looks for words, not for an address or a number",
         "paper-monitor explain {match} looks a paper up",
+        remedy=Remedy.OPEN_PAPER,
     ),
 )
 

@@ -347,7 +347,8 @@ def retry(tx: Transaction, delivery_id: int, now: datetime, sent_again: str = ""
     delivery = deliveries.get(tx, delivery_id)
     if UNRENDERED in delivery.rendered.body:
         hint = f"`paper-monitor deliveries retry {delivery_id}` renders it again"
-        raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
+        message = f"delivery {delivery_id} has no text: its channel failed"
+        raise UsageError(message, hint, Remedy.LIST_DELIVERIES)
     if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
         hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
         message = f"delivery {delivery_id}: {delivery.recipient} is suppressed"

@@ -368,7 +368,7 @@ undecided = Table(
     Column("error", Text, nullable=False),
     # The version of the program that tried it last.
     Column("version", Text, nullable=False),
-    # How it was to be stored, if it came with the first reading of its source.
+    # As what it was to be stored, if it came with the first reading of its source or `--accept`.
     Column("first_run", Text),
     Column("at", Instant, nullable=False),
     Column("tried_at", Instant, nullable=False),
@@ -583,7 +583,7 @@ embedding = Table(
     sqlite_with_rowid=False,
 )
 
-# The vectors of the texts and examples of `like:` topics.
+# The vectors of the texts of `like:` topics, or of the words of those that have examples alone.
 topic_embedding = Table(
     "topic_embedding",
     metadata,
