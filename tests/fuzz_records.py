@@ -69,7 +69,7 @@ from monitor.model import (
     TopicWhy,
     record_of,
 )
-from monitor.pipeline.store_chunk import Chunk, record_reported, store_papers
+from monitor.pipeline.store_chunk import Chunk, record_library_changes, store_papers
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.opening import open_store
@@ -414,7 +414,7 @@ def keep(records: Records, store: Database) -> None:
             assert rows_of(tx) == once, "read again, it is not the same"
         for _ in "ab":
             if only_reported:
-                record_reported(tx, chunk, ["library"])
+                record_library_changes(tx, chunk, ["library"])
             else:
                 store_papers(tx, chunk, ["library"], ["list"])
         waiting = stored_events.unsent(tx, "lab", ["library"], LAB, NOW)
