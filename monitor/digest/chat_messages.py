@@ -70,12 +70,21 @@ def to_json(value: object) -> Markup:
     return Markup(json.dumps(value, ensure_ascii=False))
 
 
-def in_messages(paragraphs: Iterable[str], limit: int) -> list[Message]:
-    """Return paragraphs in few messages of `limit` bytes of UTF-8: no chat counts more."""
+def in_messages(paragraphs: Iterable[str], limit: int, around_line: int = 0) -> list[Message]:
+    """Return paragraphs in few messages of `limit` bytes of UTF-8: no chat counts more.
+
+    For a chat that counts the whole JSON, `around_line` are the bytes that a template writes around
+    each line; escapes then count, too.
+    """
+
+    def size_in_json(text: str) -> int:
+        return byte_count(escape_json(text)) + around_line * text.count("\n")
+
+    size_of = size_in_json if around_line else byte_count
     return [
         Message(
             Markup(escape_json("\n\n".join(batch))),
             [Markup(escape_json(line)) for piece in batch for line in piece.split("\n")],
         )
-        for batch in share_texts(paragraphs, "\n\n", limit, byte_count)
+        for batch in share_texts(paragraphs, "\n\n", limit, size_of)
     ]

@@ -342,6 +342,18 @@ def test_a_line_that_is_longer_than_a_message_is_cut() -> None:
     assert sum(message.text.count("line") for message in messages) == 100
 
 
+def test_teams_takes_each_message_of_very_many_short_lines() -> None:
+    def bare(number: int) -> DigestPaper:
+        made = entry(number, title=f"{number}")
+        return structs.replace(made, paper=Paper(made.paper.title), matched=())
+
+    made = digest([bare(number) for number in range(400)])
+    parts = channel(template="teams").render(made, TEMPLATES)
+    messages = [json.loads(part.body["json"]) for part in parts]
+    assert sum(json.dumps(message).count("TextBlock") for message in messages) > 400
+    assert [CHATS["teams"](message) for message in messages] == [""] * len(messages)
+
+
 def own(folder: Path, text: str) -> Webhook:
     (folder / "webhook").mkdir()
     (folder / "webhook" / "mine.json.j2").write_text(text)
