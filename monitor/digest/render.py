@@ -475,6 +475,8 @@ class _Template(Template):
 
     environment: _Sandbox
     is_shared = is_line = False
+    root_of_file: Callable[[Context], Iterable[str]]
+    plain_globals: dict[str, Any]
 
     @classmethod
     def from_code(cls, *args: Any, **kwargs: Any) -> _Template:
@@ -485,14 +487,17 @@ class _Template(Template):
         part = name.partition("/")[2]
         if is_ours and part.startswith(_SHARED):
             template.is_shared, template.is_line = True, part.startswith(_LINE)
-            template.root_render_func = partial(template._write, template.root_render_func)
+            template.root_of_file = template.root_render_func
+            template.root_render_func = template._write
+            # Jinja would merge its globals by a `ChainMap` for each paper.
+            template.plain_globals = dict(template.globals)
         return template
 
     def render(self, *args: Any, **kwargs: Any) -> str:
         if not self.is_shared:
             return super().render(*args, **kwargs)
         try:
-            [text] = self.root_render_func(*args)
+            text = self._text(*args)
         except Exception:
             self.environment.handle_exception()
         return text
@@ -518,9 +523,10 @@ class _Template(Template):
         """Return what a user's template imports, which needs a context of Jinja."""
         return TemplateModule(self, super().new_context(vars, shared, locals))
 
-    def _write(
-        self, write: Callable[[Context], Iterable[str]], values: dict[str, Any]
-    ) -> Iterator[str]:
+    def _write(self, values: Any) -> Iterator[str]:
+        yield self._text(values)
+
+    def _text(self, values: dict[str, Any]) -> str:
         """Write a paper, unless one with the same inputs was written for another digest."""
         kept = self.environment.kept
         entry = values["entry"]
@@ -532,9 +538,10 @@ class _Template(Template):
         if before is None or before[0] != inputs:
             if len(kept) >= _MOST_KEPT:
                 kept.clear()
-            text = "".join(write(super().new_context(values)))
-            before = kept[key] = inputs, text
-        yield before[1]
+            known = {**self.plain_globals, **values}
+            context = Context(self.environment, known, self.name, self.blocks)
+            before = kept[key] = inputs, "".join(self.root_of_file(context))
+        return before[1]
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
