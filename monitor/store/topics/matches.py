@@ -298,15 +298,18 @@ class ChangesRead:
     """Changes read in one run: several subscriptions have the same in their digests."""
 
     def __init__(self) -> None:
-        self._known: dict[ChangeRow, Change] = {}
+        self._known: dict[int, tuple[ChangeRow, Change]] = {}  # by the paper's id
 
     def read(self, tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
-        """Return changes with their papers as they are now, or were in this run."""
-        missing = [row for row in rows if row not in self._known]
-        if len(self._known) + len(missing) > MOST_CHANGES_READ:
-            self._known, missing = {}, list(rows)
-        self._known.update(zip(missing, _read(tx, missing), strict=True))
-        return [self._known[row] for row in rows]
+        """Return changes of different papers, with these as they are now, or were in this run."""
+        known = self._known
+        missing = [row for row in rows if row[0] not in known or known[row[0]][0] != row]
+        if len(known) + len(missing) > MOST_CHANGES_READ:
+            known.clear()
+            missing = list(rows)
+        for row, change in zip(missing, _read(tx, missing), strict=True):
+            known[row[0]] = row, change
+        return [known[row[0]][1] for row in rows]
 
 
 def _read(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
@@ -423,25 +426,23 @@ _FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
 
 
 def _news(tx: Transaction, rows: Sequence[Any], known: ChangesRead) -> list[UnsentMatch]:
-    newest = _newest_with_first_kind(rows)
-    changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
+    """Return matches by paper and topic; `rows` are in the order of papers and revisions."""
+    newest: dict[int, ChangeRow] = {}
     scores: dict[tuple[int, str], float] = {}
     models: dict[tuple[int, str], str] = {}
-    # By position: there are hundreds of thousands.
-    for paper_id, _, _, _, topic, score, added_by in rows:
+    # Once, and by position: there are hundreds of thousands.
+    for paper_id, revision, kind, at, topic, score, added_by in rows:
+        earlier = newest.get(paper_id)
+        if earlier is None:
+            newest[paper_id] = paper_id, revision, kind, at
+        elif earlier[1] != revision:
+            newest[paper_id] = paper_id, revision, earlier[2], at
         match = paper_id, topic
         scores[match] = max(scores.get(match, 0.0), score)
         if added_by:
             models[match] = added_by
+    changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
     return [
         UnsentMatch(match[1], score, changes[match[0]], models.get(match))
         for match, score in sorted(scores.items())
     ]
-
-
-def _newest_with_first_kind(rows: Sequence[Any]) -> dict[int, ChangeRow]:
-    """Return one change of each paper; `rows` are in the order of revisions."""
-    newest: dict[int, ChangeRow] = {}
-    for id, revision, kind, at, *_ in rows:
-        newest[id] = id, revision, newest[id][2] if id in newest else kind, at
-    return newest
