@@ -139,7 +139,8 @@ def every_pattern() -> list[Timed]:
         inline |= {(timed.pattern, timed.method): timed for timed in _inline(module)}
         for name, value in vars(module).items():
             for pattern in _patterns_in(value):
-                places.setdefault(pattern, []).append((module, name, pattern is value))
+                is_alone = pattern is getattr(value, "compiled", value)
+                places.setdefault(pattern, []).append((module, name, is_alone))
     late = [lattice.sign_pattern(), *lattice._unicode_patterns()]
     return [
         *(
@@ -192,9 +193,12 @@ def _tree(module: ModuleType) -> ast.Module:
 
 def _patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
     from monitor.match.language import mistakes
+    from monitor.text.lazy_pattern import LazyPattern
 
     if isinstance(value, re.Pattern):
         yield value
+    elif isinstance(value, LazyPattern):
+        yield value.compiled
     elif isinstance(value, mistakes.Rule):
         yield mistakes._compiled(value.pattern)
     elif isinstance(value, partial):

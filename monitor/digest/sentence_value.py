@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from monitor.text.addresses import find_addresses
+from monitor.text.lazy_pattern import LazyPattern
 
 Span = tuple[int, int]
 
@@ -60,9 +61,9 @@ _PAPER = (
 _THIS_PAPER = rf"th(?:is|e present) {_PAPER}"
 
 
-def _at_word(*patterns: str) -> re.Pattern[str]:
+def _at_word(*patterns: str) -> LazyPattern:
     """Return a pattern for sentences in lower case, tried only where a word begins."""
-    return re.compile(rf"\b(?:{'|'.join(patterns)})")
+    return LazyPattern(rf"\b(?:{'|'.join(patterns)})")
 
 
 _NEW_THING = _at_word(
@@ -102,7 +103,7 @@ _BACKGROUND = _at_word(
     r"plays? an?\b",
 )
 # A sentence whose first words refer to the one before it, by rule 0.
-_REFERS_BACK_BY_RULE_0 = re.compile(
+_REFERS_BACK_BY_RULE_0 = LazyPattern(
     r"^(?:it|they|these|those|such|its|their|he|she|both|moreover|furthermore|additionally"
     r"|in addition|also|besides|further|specifically|in particular|thus|therefore|hence"
     r"|consequently|as a result|for example|for instance|in contrast|similarly|then|next"
@@ -132,7 +133,7 @@ _SUBJECT = (
     rf"(?=(?:we|i(?!\.)|here|our|(?:in )?{_THIS_PAPER}|the (?:paper|work|article|authors?)"
     r"|(?:an?|the) [^,.;]{1,90}? (?:is|are|was|were) (?:then |also )?\w+ed)\b)"
 )
-_CONNECTIVE = re.compile(
+_CONNECTIVE = LazyPattern(
     r"(?:however|therefore|thus|hence|then|moreover|further(?:more)?|additionally|in addition|also"
     r"|in (?:particular|specific|response|contrast|fact|short|summary|conclusion|turn|detail)|next"
     r"|specifically|(?:more|to be) (?:specific|precise)(?:ally|ly)?|(?:con|sub)sequently|concretely"
@@ -142,7 +143,7 @@ _CONNECTIVE = re.compile(
     rf"|(?:second|third|last|final)(?:ly)?|meanwhile|and|but|so)(?:, |,? {_SUBJECT})",
     re.IGNORECASE,
 )
-_OPENING_CLAUSE = re.compile(
+_OPENING_CLAUSE = LazyPattern(
     r"(?:(?:in order )?to|towards?|in (?:light|view|response|answer|contrast)|unlike|different|due"
     r"|based?|on (?:the )?basis|because|motivated|inspired|guided|(?:us|build|follow|observ"
     r"|address|consider|leverag|aim)ing|(?:for|with|given|from|in)(?= (?:this,|(?:this|th[eo]se"
@@ -154,7 +155,7 @@ _OPENING_CLAUSE = re.compile(
 )
 # An opening that refers to other sentences. One with the conditions of a claim is part of it,
 # and is kept.
-_OPENING_REFERS_BACK = re.compile(
+_OPENING_REFERS_BACK = LazyPattern(
     rf"(?!.*(?:assum|condition|setting|\bcases?\b)).*?\b(?:th(?:is|ese){_NOT_PAPER}"
     r"|such(?! (?:as|that)\b)|those(?! (?:\w+ed|in|of|that|who|which|from|with|used|on|for)\b)"
     r"|that (?:end|effect|purpose|goal|aim|problem|issue|gap|challenge|reason)"
@@ -196,15 +197,19 @@ REFERS_BACK_LOSS = 5.0
 _CONTINUES_LOSS = 1.0
 
 
+def _clause_back(sentence: str, start: int) -> re.Match[str] | None:
+    """Return the opening clause at a place, None for none that points back to other sentences."""
+    opening = _OPENING_CLAUSE.match(sentence, start)
+    return opening if opening and _OPENING_REFERS_BACK.match(opening[0]) else None
+
+
 def connective_length(sentence: str) -> int:
     """Return the length of the opening that refers to earlier sentences.
 
     0 if fewer than `_MIN_WORDS_LEFT` words would remain.
     """
     end = 0
-    while opening := _CONNECTIVE.match(sentence, end) or _OPENING_CLAUSE.match(sentence, end):
-        if opening.re is _OPENING_CLAUSE and not _OPENING_REFERS_BACK.match(opening[0]):
-            break
+    while opening := _CONNECTIVE.match(sentence, end) or _clause_back(sentence, end):
         end = opening.end()
     return end if sentence.count(" ", end) + 1 >= _MIN_WORDS_LEFT else 0
 
@@ -233,14 +238,14 @@ _DEPENDS_ON_PREVIOUS = _at_word(
     r"^(?:\w+ ){0,3}(?:such|these|those|the latter|the former|the above)\b(?! as\b| that\b)",
 )
 # A word for something in another sentence, anywhere in a sentence.
-_POINTS_BACK = re.compile(
+_POINTS_BACK = LazyPattern(
     rf"\bth(?:is|ese|ose)(?! (?:present|end|way)?\b ?{_PAPER}\b)"
     r"(?! \w+ed\b| (?:in|of|that|who|with)\b) \w"
     r"|\bsuch (?!as\b|that\b|an?\b)\w+|\bthe (?:above|aforementioned|latter|former|second|third)\b"
     r"|^\w+ then\b"
 )
 _IN_THIS_PAPER = _at_word(rf"(?:in |of )?{_THIS_PAPER}\b")
-_ENUMERATING_OPENING = re.compile(
+_ENUMERATING_OPENING = LazyPattern(
     rf"(?:(?:first(?:ly)?|to (?:start|begin)(?: with)?|in the first place), )(?={_SUBJECT}|\w)"
     rf"|(?:motivated|inspired|guided|driven) by [^.;:?!]{{1,120}}?, {_SUBJECT}",
     re.IGNORECASE,
@@ -296,7 +301,7 @@ _THING = (
 )
 _OPEN = r"(?:available|accessible|released?|open[- ]?sourced?|published|public)\b"
 _SAME_CLAUSE = r"(?:(?! (?:that|which|when|where|if|we|it|only|by|from) )[^.;]){0,160}"
-_SAYS_WHERE = re.compile(
+_SAYS_WHERE = LazyPattern(
     rf"(?:(?={_THING}|(?:all|the|our|its|both|these|source|public|full|open|more|additional"
     r"|supplementary|(?:pre-?)?trained|project|an? (?:\w+ )?video)\b)"
     rf"{_SAME_CLAUSE}?\b{_THING}{_SAME_CLAUSE}? (?:is|are|will|can|has|have)"
@@ -308,7 +313,7 @@ _SAYS_WHERE = re.compile(
     r"[^.;,]{0,80}(?:,[^.;,]{0,60}){0,2}(?:\W*$|\.\w)"
 )
 # A sentence about the work itself, or one without a word for where to find something.
-_NOT_ONLY_AN_ADDRESS = re.compile(
+_NOT_ONLY_AN_ADDRESS = LazyPattern(
     r"\b(?:we|this (?:paper|work)|i)\b[^.]{0,30}\b(?:propos|present|introduc|develop|describ|design"
     r"|formulat|contribut|buil[dt]|test|evaluat|appl[iy]|show|demonstrat)|outperform|achiev|improv"
     rf"|demonstrate|show that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -561,11 +560,11 @@ def escape_mrkdwn(text: str) -> str:
 
 
 # From the first wide letter on. Dashes and quotes are among them, and are narrow.
-_PERHAPS_WIDE = re.compile("[\u1100-\U0010ffff]")
+_PERHAPS_WIDE = "\u1100"
 
 
-def _fill(letter: re.Match[str]) -> str:
-    return f"\0{letter[0]}" if east_asian_width(letter[0]) in "WF" else letter[0]
+def _fill(letter: str) -> str:
+    return f"\0{letter}" if east_asian_width(letter) in "WF" else letter
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
@@ -573,12 +572,12 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
-    is_narrow = _PERHAPS_WIDE.search(text) is None
+    is_narrow = text.isascii() or max(text) < _PERHAPS_WIDE
     if is_narrow and len(indent) + len(text) <= width:  # as most titles
         return [indent + text] if text else []
     filled = text
     if not is_narrow:  # textwrap counts characters: a filler stands before each wide letter
-        filled = _PERHAPS_WIDE.sub(_fill, text)
+        filled = "".join(map(_fill, text))
     lines = textwrap.wrap(
         filled, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )
