@@ -14,7 +14,6 @@ from rich.text import Text
 from monitor.cli.opening import open_configured
 from monitor.cli.options import Call, argument, finish, flag, full_command, option, word
 from monitor.cli.terminal import at, console, print_error, reading, show_table, stderr
-from monitor.commands import subscriptions
 from monitor.commands.heartbeat import take_over
 from monitor.commands.retries import Retry, next_tries
 from monitor.config.settings import SubscriptionSettings
@@ -180,6 +179,8 @@ def _show_digests(
     if sent:
         show(sent)
     elif not failed:
+        from monitor.commands import subscriptions  # with the state of everything that it may name
+
         looked_at = runtime.subscriptions_named(names)[:MAX_UPCOMING]
         reports = subscriptions.report(runtime, looked_at)
         counted = subscriptions.count_waiting(runtime, reports)
