@@ -261,9 +261,11 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
     warnings = query_warnings(topic.written, topic.threshold)
     for warning in warnings:
         written.warn(where, pointed(query, warning))
+    if not written.place(where).double_quoted:
+        return
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)
     is_doubted = len(warnings) > bool(meant_by(query))  # by more than being a sentence
-    if alone and not is_doubted and written.place(where).double_quoted:
+    if alone and not is_doubted:
         written.warn(
             where,
             "YAML removes these quotes, so the words may occur anywhere; "
