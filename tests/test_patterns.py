@@ -82,4 +82,4 @@ def test_patterns_within_calls_are_timed_as_they_are_called() -> None:
 def test_a_pattern_that_is_only_matched_is_not_searched_for() -> None:
     methods = {timed.name: timed.method for timed in every_pattern()}
     assert methods["monitor.digest.sentence_value._SAYS_WHERE"] == "match"
-    assert methods["monitor.digest.sentence_value._CLAIM"] == "finditer"
+    assert methods["monitor.digest.sentence_value._NOT_ONLY_AN_ADDRESS"] == "finditer"
