@@ -82,8 +82,21 @@ _LINE = "title_line."
 # and on the zone and address of a digest.
 _SHARED = (_LINE, "found.")
 _INPUTS = attrgetter(
-    *("paper", "kind", "reasons", "sources", "source_titles", "first_seen", "search"),
-    *("also", "revised", "excerpt_rule", "lists", "owned", "withdrawn_by", "unmarked", "note"),
+    "paper",
+    "kind",
+    "reasons",
+    "sources",
+    "source_titles",
+    "first_seen",
+    "search",
+    "also",
+    "revised",
+    "excerpt_rule",
+    "lists",
+    "owned",
+    "withdrawn_by",
+    "unmarked",
+    "note",
 )
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
