@@ -179,7 +179,9 @@ def _show_digests(
     if sent:
         show(sent)
     elif not failed:
-        from monitor.commands import subscriptions  # with the state of everything that it may name
+        from monitor.commands import (
+            subscriptions,  # imports the state of everything, which takes 27 ms
+        )
 
         looked_at = runtime.subscriptions_named(names)[:MAX_UPCOMING]
         reports = subscriptions.report(runtime, looked_at)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec import structs
 
@@ -26,7 +25,7 @@ from monitor.model import (
     SightingText,
     StoredPaper,
 )
-from monitor.model.paper_fields import SPLIT, names_of
+from monitor.model.paper_fields import SPLIT, empty_values, names_of
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers, withdrawals
@@ -147,13 +146,11 @@ def _undo(
     return audience
 
 
+# Fields of a split paper that the store has for each record.
+_OF_EACH_RECORD = [name for name in names_of(SPLIT) if name in SightingText.__struct_fields__]
 # Fields that may be of either part, whose values the store does not have for each record. They are
 # filled in again when the records are read.
-_NOT_STORED: Mapping[str, Any] = {
-    name: getattr(Paper(""), name)
-    for name in names_of(SPLIT)
-    if name != "abstract" and name not in SightingText.__struct_fields__
-}
+_NOT_STORED = empty_values(set(names_of(SPLIT)).difference(_OF_EACH_RECORD, ["abstract"]))
 
 
 def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]) -> Paper:
@@ -170,8 +167,7 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
     if not texts or (len(texts) < len(ours) and all(record.text for record in theirs)):
         return paper  # it says what a record said that was read before texts were stored
     text = next((text for text in texts if text.title == paper.title), texts[0])
-    stored = set(SightingText.__struct_fields__)
-    return structs.replace(paper, **{n: getattr(text, n) for n in names_of(SPLIT) if n in stored})
+    return structs.replace(paper, **{name: getattr(text, name) for name in _OF_EACH_RECORD})
 
 
 def _without_identifiers(paper: Paper) -> IncomingPaper:

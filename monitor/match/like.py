@@ -46,12 +46,12 @@ LOWEST_BAR = 0.25
 JUST_BELOW = 0.7
 # A chosen bar lets through at most ten papers a day, unless `at_most` is set, and at least one in
 # three days, unless it would be below `LOWEST_BAR`.
-MAX_A_DAY = 10
-MIN_A_DAY = 1 / 3
+MAX_MATCHES_A_DAY = 10
+MIN_MATCHES_A_DAY = 1 / 3
 # With fewer stored papers, the bar is the default.
 ENOUGH = 500
 # An archive may bring years of papers in one day. No source brings more than this in a real day.
-MOST_A_DAY = 500
+MAX_PAPERS_A_DAY = 500
 
 
 def is_bar(value: float) -> bool:
@@ -62,10 +62,10 @@ def is_bar(value: float) -> bool:
 def days_covered(papers: int, days: float) -> float:
     """Return the number of days in which papers appeared, at least 1.
 
-    `days` is the time between the first and the last that was seen. No more than `MOST_A_DAY`
+    `days` is the time between the first and the last that was seen. No more than `MAX_PAPERS_A_DAY`
     papers count for one day.
     """
-    return max(days, papers / MOST_A_DAY, 1.0)
+    return max(days, papers / MAX_PAPERS_A_DAY, 1.0)
 
 
 def learn_words(text: str, examples: Iterable[Paper] = ()) -> tuple[LikeWord, ...]:
@@ -130,10 +130,10 @@ def choose_bar(closest: Sequence[float], papers: int, days: float, like: LikeTex
     if papers < ENOUGH:
         return BAR
     days = days_covered(papers, days)
-    at = floor(MIN_A_DAY * days)
+    at = floor(MIN_MATCHES_A_DAY * days)
     few = closest[at] if at < len(closest) else 0.0
     bar = min(BAR, max(LOWEST_BAR, few))
-    most = floor((like.at_most or MAX_A_DAY) * days)
+    most = floor((like.at_most or MAX_MATCHES_A_DAY) * days)
     if len(closest) > most:
         bar = max(bar, closest[most] + 0.001)
     return min(floor(bar * 1_000) / 1_000, 1.0)

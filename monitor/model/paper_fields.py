@@ -159,6 +159,11 @@ def names_of(use: Use) -> tuple[str, ...]:
     return tuple(field.name for field in FIELDS if use in field.uses)
 
 
+def empty_values(names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of fields of a paper that has none."""
+    return {name: getattr(Paper(""), name) for name in names}
+
+
 _matched = attrgetter(*names_of(MATCHED))
 _HASHED = [
     (field.name, field.hashed, getattr(Paper(""), field.name)) for field in FIELDS if field.hashed

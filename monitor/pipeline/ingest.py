@@ -45,7 +45,7 @@ from monitor.pipeline.source_health import judge, note_gap
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.sources import sandbox
 from monitor.sources.api.about import AFTER, AboutSource, is_unanswered
-from monitor.sources.base import Found
+from monitor.sources.base import DumpSource, Found
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
@@ -351,7 +351,9 @@ class _Pass:
             reading_state.read_to(tx, name, dump, cursor, is_finished, now, as_news=as_news)
 
         cursors = [state.cursor for state in states if state.cursor.offset]
-        with closing(self.configured.source.begin(dump, cursors)) as reading:
+        source = self.configured.source
+        assert isinstance(source, DumpSource), "others find no dumps"
+        with closing(source.begin(dump, cursors)) as reading:
             return self._store(dump, reading, content, progress, states)
 
     def _store(

@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
-from typing import Any
 
 from msgspec import structs
 
 from monitor.identity.keys import with_keys
 from monitor.identity.same_work import same_work, texts_agree
 from monitor.model import Decision, IncomingPaper, Paper, StoredPaper
-from monitor.model.paper_fields import FILLED, READABLE_NAMES, names_of
+from monitor.model.paper_fields import FILLED, READABLE_NAMES, empty_values, names_of
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
@@ -31,11 +30,7 @@ FIELDS: Mapping[str, str] = {
 }
 # All others that a record would fill in: lists keep some of them to compare works by, and lists
 # that were libraries have all.
-_NOT_FROM_LISTS: Mapping[str, Any] = {
-    name: getattr(Paper(""), name)
-    for name in (*names_of(FILLED), "about")
-    if name not in FIELDS.values()
-}
+_NOT_FROM_LISTS = empty_values({*names_of(FILLED), "about"}.difference(FIELDS.values()))
 
 
 def fill(tx: Transaction, lists: Sequence[str], ids: Iterable[int], now: datetime) -> None:

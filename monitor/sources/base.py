@@ -117,30 +117,12 @@ class Source(ABC):
     def read(self, document: Document) -> Reading:
         """Turn bytes into papers; faults of the content are in the Reading and never raised."""
 
-    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReading:
-        """Begin to read a dump after the furthest of `marks` that its content agrees with.
-
-        Only kinds that find dumps implement it. Raises FetchError when it cannot be opened.
-        """
-        raise NotImplementedError(f"{self.kind} reads no dumps")
-
-    @classmethod
-    def reads_dumps(cls) -> bool:
-        return cls.begin is not Source.begin
-
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of this source; FetchError when there is nowhere to look."""
-        url = self.options.url
-        sent = dict(validators)
-        dumps = self.reads_dumps()
         if self.options.path:
-            yield from documents_in(self.options.path, dumps, self.options.follow_links)
-        elif url and dumps:
-            page = self._page(url, sent)
-            with self._http().download_file() as file:
-                yield replace(page, dump=partial(self._save_dump, url, sent, file))
-        elif url:
-            yield self._page(url, sent)
+            yield from documents_in(self.options.path, False, self.options.follow_links)
+        elif self.options.url:
+            yield self._page(self.options.url, dict(validators))
 
     @property
     def server_address(self) -> str:
@@ -178,31 +160,6 @@ class Source(ABC):
         own = self.options.url
         return self.options.allow_private and (own is None or same_server(own, url))
 
-    def _save_dump(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
-        """Fetch a dump into a file that stays open while it is read; None when it is unchanged."""
-        limits: Limits = {**self.limits, "allow_private": self._may_be_private(url)}
-        limits["max_bytes"] = MAX_DUMP_BYTES
-        response = self._http().save(url, file, validators, **limits)
-        if response.status == 304:
-            return None
-        file.flush()
-
-        def reopen() -> BinaryIO:
-            copy = os.fdopen(os.dup(file.fileno()), "rb")
-            copy.seek(0)
-            return copy
-
-        return Dump(
-            name=redact_url(url),
-            open=reopen,
-            at=self._clock(),
-            size=os.fstat(file.fileno()).st_size,
-            url=response.url,
-            validators=response.validators,
-            complete=response.complete,
-            lifetime=response.lifetime,
-        )
-
     def _page(self, url: str, validators: Mapping[str, str]) -> Found:
         self._http()
         return Found(redact_url(url), lambda: self._fetch(url, validators))
@@ -227,6 +184,53 @@ class Source(ABC):
             content_type=response.content_type,
             url=response.url,
             complete=response.complete,
+        )
+
+
+class DumpSource(Source):
+    """A kind whose documents may be too large for memory: they are read record by record."""
+
+    @abstractmethod
+    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReading:
+        """Begin to read a dump after the furthest of `marks` that its content agrees with.
+
+        Raises FetchError when it cannot be opened.
+        """
+
+    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        """Find the dumps of this source; FetchError when there is nowhere to look."""
+        url = self.options.url
+        sent = dict(validators)
+        if self.options.path:
+            yield from documents_in(self.options.path, True, self.options.follow_links)
+        elif url:
+            page = self._page(url, sent)
+            with self._http().download_file() as file:
+                yield replace(page, dump=partial(self._save_dump, url, sent, file))
+
+    def _save_dump(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
+        """Fetch a dump into a file that stays open while it is read; None when it is unchanged."""
+        limits: Limits = {**self.limits, "allow_private": self._may_be_private(url)}
+        limits["max_bytes"] = MAX_DUMP_BYTES
+        response = self._http().save(url, file, validators, **limits)
+        if response.status == 304:
+            return None
+        file.flush()
+
+        def reopen() -> BinaryIO:
+            copy = os.fdopen(os.dup(file.fileno()), "rb")
+            copy.seek(0)
+            return copy
+
+        return Dump(
+            name=redact_url(url),
+            open=reopen,
+            at=self._clock(),
+            size=os.fstat(file.fileno()).st_size,
+            url=response.url,
+            validators=response.validators,
+            complete=response.complete,
+            lifetime=response.lifetime,
         )
 
 

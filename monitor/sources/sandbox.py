@@ -29,7 +29,7 @@ from msgspec import structs
 
 from monitor.errors import DocumentError
 from monitor.model import CHANGING_NOTICES, Document, Paper, Reading, Rejected
-from monitor.sources.base import Source
+from monitor.sources.base import DumpSource, Source
 from monitor.sources.fields.encoding import binary_format, drop_nulls
 from monitor.text import without_placeholder, without_withdrawal
 
@@ -62,7 +62,7 @@ def read(source: Source, document: Document, seconds: float = SECONDS) -> Readin
     """
     nulls: tuple[Rejected, ...] = ()
     _refuse_unreadable(source, document)
-    if not source.reads_dumps():
+    if not isinstance(source, DumpSource):
         content, nulls = drop_nulls(document.content)
         document = replace(document, content=content) if nulls else document
     reading = _normalise_all(cast("Reading", ask(source, "read", document, seconds=seconds)))

@@ -66,7 +66,7 @@ def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> N
     assert tell(store, now=NOW + 2 * DAY) == []
 
 
-def test_each_part_of_a_split_has_the_venue_and_no_institutions_but_of_its_own_records(app: App):
+def test_each_part_of_a_split_has_the_venue_of_its_own_records_and_no_institutions(app: App):
     store = app.runtime.database
     read(store, "a", replace(LINKED, affiliations=("CERN",), venue="Nature"))
     read(store, "b", replace(WITH_DOI, venue="Science"))

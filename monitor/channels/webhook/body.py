@@ -15,8 +15,8 @@ from msgspec import structs
 from monitor.digest.about import archive_link, recently_read
 from monitor.digest.layout import fit, shorten
 from monitor.digest.sections import SECTION_KINDS
-from monitor.model import Digest, DigestPaper, Notice, Paper
-from monitor.model.paper_fields import LARGE, names_of
+from monitor.model import Digest, DigestPaper, Notice
+from monitor.model.paper_fields import LARGE, empty_values, names_of
 from monitor.text import clean
 
 VERSION = 1
@@ -76,7 +76,7 @@ def _with_abstracts(digest: Digest, full: int) -> Digest:
     )
 
 
-_LEFT_OUT = {name: getattr(Paper(""), name) for name in names_of(LARGE)}
+_LEFT_OUT = empty_values(names_of(LARGE))
 
 
 def _in_full(entry: DigestPaper, full: bool) -> DigestPaper:

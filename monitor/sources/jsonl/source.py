@@ -43,7 +43,7 @@ from monitor.sources import files
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.arxiv_records import paper_of_fields
-from monitor.sources.base import Source, SourceOptions, reading
+from monitor.sources.base import DumpSource, SourceOptions, reading
 from monitor.sources.crossref import Crossref
 from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
 from monitor.sources.jsonl import retraction_watch
@@ -119,7 +119,7 @@ class JsonlOptions(SourceOptions):
         return fields
 
 
-class Jsonl(Source):
+class Jsonl(DumpSource):
     """Reads dumps, and thereby any source that has no kind of its own."""
 
     kind = "jsonl"
