@@ -361,7 +361,7 @@ REMEDIES = {
     Remedy.LIST_DELIVERIES: "The page Deliveries lists them.",
     Remedy.LIST_TOPICS: "The page Topics lists them.",
     Remedy.NAME_PAPER: "Write a DOI or arXiv id, a link, or the whole title.",
-    Remedy.OPEN_PAPER: "The page of a paper is /papers/ and its identifier or address.",
+    Remedy.OPEN_PAPER: "To open a paper, put its identifier or address after /papers/.",
     Remedy.SETTLE_DELIVERY: "On the page Deliveries, choose whether it arrived.",
     Remedy.SPLIT_QUERY: "Split it into several topics, or write it in monitor.yaml.",
     Remedy.STOP_UNCONFIGURED: "Tick “not configured yet” to stop an address that is yet to come.",

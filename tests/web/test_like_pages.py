@@ -157,6 +157,7 @@ def test_a_topic_whose_examples_cannot_be_read_has_the_button_to_learn_again(hou
         shown = client.get("/topics/examples").text
         assert "Then an operator presses “Learn the words again”." in shown
         assert "<button>Learn the words again</button>" in shown and "paper-monitor" not in shown
+        assert "until this is corrected" in shown and "<mark> </mark>" not in shown
 
 
 def test_a_doi_as_a_query_leads_to_the_page_of_the_paper(house: House) -> None:
@@ -164,7 +165,7 @@ def test_a_doi_as_a_query_leads_to_the_page_of_the_paper(house: House) -> None:
     with pages(house) as (_, client):
         for path in ("/papers", "/try"):
             shown = client.get(path, params={"q": "10.1000/x.1"}).text
-            assert "The page of a paper is /papers/ and its identifier or address." in shown
+            assert "To open a paper, put its identifier or address after /papers/." in shown
             assert "paper-monitor explain" not in shown
 
 
